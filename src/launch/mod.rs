@@ -1,11 +1,28 @@
 //! The three processes of a run: front, supervisor, target; signals, hand-over, exit status.
+//!
+//! `guard` itself is the front, which its caller waits for. It forks the supervisor, which forks the target; so the
+//! supervisor is an ancestor of everything that the command starts, and outlives the front while anything of it runs.
 #![forbid(unsafe_code)]
 
+mod front;
+mod message;
+mod probe;
+mod sandbox;
+mod supervisor;
+mod target;
+
+use std::ffi::OsString;
+
+pub use probe::{Capability, Need, probe};
+
+use crate::plan::Plan;
 use crate::record::Attempt;
+use crate::sys::Errno;
+use crate::wall::WallError;
 
 /// What a run tells the outside. Lives in the supervisor's process, called from one thread at a time.
 pub trait Observer: Send {
-    /// The supervisor runs; `argv` is about to be executed as `pid`.
+    /// The supervisor runs; the command is about to be executed as process `pid`.
     fn started(&mut self, pid: i32);
     /// A call was refused.
     fn refused(&mut self, attempt: &Attempt);
@@ -16,4 +33,91 @@ pub trait Observer: Send {
     fn command_ended(&mut self, status: i32) -> i32;
     /// The last descendant is gone.
     fn finished(&mut self);
+}
+
+/// A command to run under a plan.
+#[derive(Debug)]
+pub struct Request {
+    /// What is protected.
+    pub plan: Plan,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// What to do where not all of it can be enforced.
+    pub effort: Effort,
+}
+
+/// What to do where not all can be enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// The command does not start.
+    Strict,
+    /// It starts with what there is.
+    BestEffort,
+}
+
+/// Why a command did not start, or could not be seen through.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// There is no such program.
+    #[error("cannot find {program}")]
+    NotFound {
+        /// Its name as given.
+        program: String,
+    },
+    /// It cannot be executed.
+    #[error("cannot execute {program}: {errno}")]
+    NotExecutable {
+        /// Its name as given.
+        program: String,
+        /// Why.
+        errno: Errno,
+    },
+    /// There is no wall.
+    #[error("cannot build the wall")]
+    Wall(#[from] WallError),
+    /// What the policy asks cannot be enforced.
+    #[error("{0}")]
+    NotEnforced(String),
+    /// A system call of guard's own failed.
+    #[error("cannot {what}: {errno}")]
+    System {
+        /// What it was to do.
+        what: &'static str,
+        /// Why.
+        errno: Errno,
+    },
+    /// The supervisor went away while the command ran.
+    #[error("the supervisor was killed; the command was ended, and nothing protected could change meanwhile")]
+    SupervisorLost,
+}
+
+impl LaunchError {
+    /// The exit status that stands for it, as for env(1) and timeout(1).
+    #[must_use]
+    pub fn exit_status(&self) -> i32 {
+        match self {
+            Self::NotFound { .. } => 127,
+            Self::NotExecutable { .. } => 126,
+            Self::Wall(_) | Self::NotEnforced(_) | Self::System { .. } | Self::SupervisorLost => 125,
+        }
+    }
+}
+
+/// Names what was to be done when a system call fails.
+trait Doing<T> {
+    fn doing(self, what: &'static str) -> Result<T, LaunchError>;
+}
+
+impl<T> Doing<T> for Result<T, Errno> {
+    fn doing(self, what: &'static str) -> Result<T, LaunchError> {
+        self.map_err(|errno| LaunchError::System { what, errno })
+    }
+}
+
+/// Runs a command; gives the exit status for guard's caller.
+///
+/// # Errors
+/// [`LaunchError`], with nothing of the command run, but for [`LaunchError::SupervisorLost`].
+pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchError> {
+    front::run(request, observer)
 }

@@ -30,8 +30,20 @@ pub struct Attempt {
     pub rule: Option<RuleNote>,
     /// Why, in a few words, where the rule alone does not say it: "it is a parent of ~/.pi/agent, whose name must stay".
     pub because: Option<String>,
+    /// What became of the call.
+    pub answer: Answer,
     /// What the program got: `EACCES`.
     pub errno: String,
+}
+
+/// What became of a call that the record keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It did not happen.
+    Refused,
+    /// The process cannot be looked into, so the wall alone answers this call and its later ones; noted once a process.
+    LeftToWall,
 }
 
 /// A parent of the process that asked.

@@ -1,1 +1,18 @@
-//! supervise
+//! The supervisor: receives every call that changes the tree, finds its objects, decides, and lets the kernel go on,
+//! refuses, or does the call itself.
+#![forbid(unsafe_code)]
+
+mod acting;
+mod attempt;
+pub mod calls;
+mod decide;
+pub mod filter;
+mod perform;
+mod quick;
+mod receive;
+mod report;
+mod resolve;
+mod target;
+pub mod territory;
+
+pub use receive::{Backing, Supervisor};

@@ -1,1 +1,73 @@
-//! wall
+//! The wall: a Landlock ruleset that grants, directory by directory, everything but what a plan protects.
+//!
+//! Landlock grants whole subtrees and cannot take anything back below a grant, so each ancestor of a protected place is
+//! left out and its other subdirectories are granted one by one. What lies directly in an ancestor is the supervisor's.
+#![forbid(unsafe_code)]
+
+mod build;
+
+use landlock::{RulesetCreated, RulesetCreatedAttr, RulesetStatus};
+
+use crate::sys::file::Stat;
+
+/// Landlock's interface version from which truncation can be denied; below it a wall would have a hole.
+pub const NEEDED_VERSION: u32 = 3;
+
+/// A ruleset that waits for the process it shall restrict.
+#[derive(Debug)]
+pub struct Wall {
+    ruleset: RulesetCreated,
+    granted: Vec<Stat>,
+}
+
+/// Why there is no wall.
+#[derive(Debug, thiserror::Error)]
+pub enum WallError {
+    /// The kernel has none, or too old a one.
+    #[error("this kernel offers Landlock version {found}, and guard needs version {NEEDED_VERSION} (Linux 6.2)")]
+    Version {
+        /// What it has; 0 for none.
+        found: u32,
+    },
+    /// The kernel did not take the rules.
+    #[error("the kernel did not take the Landlock rules")]
+    Ruleset(#[from] landlock::RulesetError),
+    /// A directory could not be looked at.
+    #[error("cannot look at {path} to build the wall")]
+    Look {
+        /// The directory.
+        path: std::path::PathBuf,
+        /// Why.
+        source: crate::sys::Errno,
+    },
+    /// Not every right that was asked for is enforced.
+    #[error("the kernel enforces only a part of the wall")]
+    Partly,
+}
+
+/// Whether the process gives up gaining privileges by executing programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewPrivileges {
+    /// It gives them up (no_new_privs): needed by everyone without CAP_SYS_ADMIN.
+    GivenUp,
+    /// It keeps them.
+    Kept,
+}
+
+impl Wall {
+    /// What is granted: directories with all that they hold, and devices.
+    #[must_use]
+    pub fn granted(&self) -> &[Stat] {
+        &self.granted
+    }
+
+    /// Restricts the calling process for good.
+    ///
+    /// # Errors
+    /// When the kernel does not enforce all of it.
+    pub fn enforce(self, privileges: NewPrivileges) -> Result<(), WallError> {
+        let status =
+            self.ruleset.set_no_new_privs(privileges == NewPrivileges::GivenUp).restrict_self()?;
+        if status.ruleset == RulesetStatus::FullyEnforced { Ok(()) } else { Err(WallError::Partly) }
+    }
+}

@@ -1,0 +1,380 @@
+//! The decision: from what a call would do and what is known of its spots to one of four answers. Pure.
+
+use super::territory::{Facts, Rooted, Wall};
+use crate::plan::RuleId;
+use crate::policy::Level;
+use crate::record::Operation;
+use crate::sys::Errno;
+
+/// What a call would do, as far as deciding needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// Open, in a mode that could change something.
+    Open {
+        /// Whether it writes to what exists.
+        writes: Writes,
+        /// Whether it makes what does not exist.
+        creates: Creates,
+    },
+    /// Make a file without a name in a directory (`O_TMPFILE`).
+    OpenNameless,
+    /// truncate(2).
+    Truncate,
+    /// Make an entry of this type (`S_IFMT` bits).
+    Create(u32),
+    /// Remove an entry.
+    Remove,
+    /// Change mode, owner, times, attributes or flags.
+    Metadata(Effect),
+}
+
+/// Whether opening changes what exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Opened for writing, or emptied.
+    Yes,
+    /// Only read.
+    No,
+}
+
+/// Whether opening makes what does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creates {
+    /// `O_CREAT`.
+    Yes,
+    /// `O_CREAT` with `O_EXCL`.
+    Only,
+    /// Not.
+    No,
+}
+
+/// What a change of metadata does to the way to what lies below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Its owner can still go through.
+    Open,
+    /// Its owner loses access, or could lose it.
+    Closing,
+}
+
+/// How the two spots of a rename change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// One moves.
+    No,
+    /// `RENAME_NOREPLACE`: one moves, onto nothing.
+    NoReplace,
+    /// `RENAME_EXCHANGE`: both move.
+    Yes,
+}
+
+/// What becomes of a call.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The kernel goes on: the wall grants the place, or the call fails by itself and the wall stands behind that.
+    Continue,
+    /// The supervisor does it.
+    Perform,
+    /// It does not happen.
+    Refuse(Refusal),
+    /// It fails as the kernel would have it fail.
+    Fail(Errno),
+}
+
+/// Why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it would have done.
+    pub operation: Operation,
+    /// Which of the spots is in the way.
+    pub spot: Which,
+    /// The rule.
+    pub rule: Option<RuleId>,
+    /// More than the rule says.
+    pub reason: Reason,
+}
+
+/// One of a call's spots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The first or only one.
+    First,
+    /// The second one.
+    Second,
+}
+
+/// Why a call is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The level says so.
+    Level,
+    /// It is on the way to a protected place and keeps its name and access.
+    OnTheWay,
+    /// A protected place that does not exist yet would come to exist.
+    WouldFill,
+    /// A block device holds file systems.
+    BlockDevice,
+    /// Refused under every policy.
+    Forbidden,
+    /// The process may not be looked into.
+    Unreadable,
+    /// Its place in the tree could not be found out.
+    Unknown,
+    /// It acts as a user that guard cannot act as.
+    Credentials,
+}
+
+fn protected(facts: &Facts) -> bool {
+    facts.level.enforced() != Level::Writable
+}
+
+fn refuse(operation: Operation, spot: Which, facts: &Facts) -> Decision {
+    Decision::Refuse(Refusal { operation, spot, rule: facts.rule, reason: Reason::Level })
+}
+
+fn refuse_kept(operation: Operation, spot: Which, rule: Option<RuleId>) -> Decision {
+    Decision::Refuse(Refusal { operation, spot, rule, reason: Reason::OnTheWay })
+}
+
+/// For a call that Landlock checks and whose places are both free to change.
+fn act(walls: &[Wall]) -> Decision {
+    if walls.iter().all(|wall| *wall == Wall::Grants) { Decision::Continue } else { Decision::Perform }
+}
+
+/// Decides on a call with one spot.
+pub fn decide(intent: Intent, facts: &Facts) -> Decision {
+    match intent {
+        Intent::Open { writes, creates } => open(writes, creates, facts),
+        Intent::OpenNameless if protected(facts) => refuse(Operation::Create, Which::First, facts),
+        Intent::OpenNameless | Intent::Truncate if facts.kind.is_none() => Decision::Continue,
+        Intent::OpenNameless => act(&[facts.wall]),
+        Intent::Truncate => open(Writes::Yes, Creates::No, facts),
+        Intent::Create(kind) => create(kind, facts),
+        Intent::Remove => remove(Operation::Delete, Which::First, facts).unwrap_or_else(|| act(&[facts.wall])),
+        Intent::Metadata(effect) => metadata(effect, facts),
+    }
+}
+
+fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
+    match facts.kind {
+        None if creates == Creates::No => Decision::Continue,
+        None if protected(facts) => refuse(Operation::Create, Which::First, facts),
+        None => act(&[facts.wall]),
+        Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
+        Some(libc::S_IFDIR | libc::S_IFLNK | libc::S_IFSOCK) => Decision::Continue,
+        Some(libc::S_IFBLK) => Decision::Refuse(Refusal {
+            operation: Operation::Write,
+            spot: Which::First,
+            rule: None,
+            reason: Reason::BlockDevice,
+        }),
+        Some(_) if protected(facts) => refuse(Operation::Write, Which::First, facts),
+        // A device that the wall grants by itself: opening /dev/tty means the caller's own terminal.
+        Some(libc::S_IFCHR) if facts.carries_grant => Decision::Continue,
+        // Pipes and the like are on no mount that Landlock restricts.
+        Some(kind) if facts.rooted == Rooted::No && kind != libc::S_IFREG => Decision::Continue,
+        Some(_) => act(&[facts.wall]),
+    }
+}
+
+fn create(kind: u32, facts: &Facts) -> Decision {
+    if facts.kind.is_some() {
+        return Decision::Continue; // EEXIST
+    }
+    if protected(facts) {
+        return refuse(Operation::Create, Which::First, facts);
+    }
+    match kind {
+        libc::S_IFBLK => Decision::Refuse(Refusal {
+            operation: Operation::Create,
+            spot: Which::First,
+            rule: None,
+            reason: Reason::BlockDevice,
+        }),
+        libc::S_IFLNK if facts.missing_below.is_some() => Decision::Refuse(Refusal {
+            operation: Operation::Create,
+            spot: Which::First,
+            rule: facts.missing_below,
+            reason: Reason::WouldFill,
+        }),
+        _ => act(&[facts.wall]),
+    }
+}
+
+/// The answer to taking an entry away, unless that is allowed.
+fn remove(operation: Operation, spot: Which, facts: &Facts) -> Option<Decision> {
+    if facts.kind.is_none() {
+        return Some(Decision::Continue); // ENOENT
+    }
+    if protected(facts) {
+        return Some(refuse(operation, spot, facts));
+    }
+    facts.kept.is_some().then(|| refuse_kept(operation, spot, facts.kept))
+}
+
+fn metadata(effect: Effect, facts: &Facts) -> Decision {
+    if facts.kind.is_none() {
+        return Decision::Fail(Errno::ENOENT);
+    }
+    if protected(facts) {
+        return refuse(Operation::Metadata, Which::First, facts);
+    }
+    if facts.kept.is_some() && effect == Effect::Closing {
+        return refuse_kept(Operation::Metadata, Which::First, facts.kept);
+    }
+    Decision::Perform
+}
+
+/// Decides on a rename. `fills` is the rule of a missing place that the move would make exist.
+pub fn decide_rename(exchange: Exchange, from: &Facts, to: &Facts, fills: Option<RuleId>) -> Decision {
+    if from.kind.is_none()
+        || exchange == Exchange::Yes && to.kind.is_none()
+        || exchange == Exchange::NoReplace && to.kind.is_some()
+    {
+        return Decision::Continue; // ENOENT, EEXIST
+    }
+    if let Some(decision) = remove(Operation::Rename, Which::First, from) {
+        return decision;
+    }
+    let operation = if to.kind.is_some() { Operation::Replace } else { Operation::Create };
+    if protected(to) {
+        return refuse(operation, Which::Second, to);
+    }
+    if to.kept.is_some() && to.kind.is_some() {
+        return refuse_kept(operation, Which::Second, to.kept);
+    }
+    // A directory takes the wall's grant along, so that what is made in it later would not be seen.
+    let fills = fills
+        .or(to.missing_below.filter(|_| from.carries_grant || from.kind == Some(libc::S_IFLNK)))
+        .or(from.missing_below.filter(|_| exchange == Exchange::Yes && to.carries_grant));
+    if fills.is_some() {
+        return Decision::Refuse(Refusal { operation, spot: Which::Second, rule: fills, reason: Reason::WouldFill });
+    }
+    act(&[from.wall, to.wall])
+}
+
+/// Decides on a hard link. The new name would be a way to change the object, so that must be allowed.
+pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
+    if from.kind.is_none() || to.kind.is_some() {
+        return Decision::Continue; // ENOENT, EEXIST
+    }
+    if protected(from) {
+        return refuse(Operation::Link, Which::First, from);
+    }
+    if protected(to) {
+        return refuse(Operation::Create, Which::Second, to);
+    }
+    act(&[from.wall, to.wall])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(level: Level, wall: Wall, kind: Option<u32>) -> Facts {
+        Facts {
+            path: None,
+            level,
+            rule: Some(RuleId(0)),
+            wall,
+            kept: None,
+            missing_below: None,
+            kind,
+            rooted: Rooted::Yes,
+            carries_grant: false,
+        }
+    }
+
+    const FILE: Option<u32> = Some(libc::S_IFREG);
+    const DIR: Option<u32> = Some(libc::S_IFDIR);
+    const WRITE: Intent = Intent::Open { writes: Writes::Yes, creates: Creates::Yes };
+
+    fn is_refusal(decision: &Decision) -> bool {
+        matches!(decision, Decision::Refuse(_))
+    }
+
+    #[test]
+    fn only_writable_places_change() {
+        for level in [Level::ReadOnly, Level::AddOnly, Level::NoDelete] {
+            for wall in [Wall::Grants, Wall::Refuses] {
+                for kind in [None, FILE] {
+                    let here = facts(level, wall, kind);
+                    assert!(is_refusal(&decide(WRITE, &here)), "{level:?} {kind:?}");
+                }
+                let missing = facts(level, wall, None);
+                let there = facts(level, wall, FILE);
+                assert!(is_refusal(&decide(Intent::Create(libc::S_IFDIR), &missing)));
+                assert!(is_refusal(&decide(Intent::Remove, &there)));
+                assert!(is_refusal(&decide(Intent::Truncate, &there)));
+                assert!(is_refusal(&decide(Intent::Metadata(Effect::Open), &there)));
+                let free = facts(Level::Writable, Wall::Grants, FILE);
+                let empty = facts(Level::Writable, Wall::Grants, None);
+                assert!(is_refusal(&decide_rename(Exchange::No, &there, &empty, None)), "out");
+                assert!(is_refusal(&decide_rename(Exchange::No, &free, &missing, None)), "in");
+                assert!(is_refusal(&decide_rename(Exchange::No, &free, &there, None)), "over");
+                assert!(is_refusal(&decide_rename(Exchange::Yes, &free, &there, None)), "exchange");
+                assert!(is_refusal(&decide_link(&there, &empty)));
+                assert!(is_refusal(&decide_link(&free, &missing)));
+            }
+        }
+    }
+
+    #[test]
+    fn metadata_is_never_continued() {
+        for wall in [Wall::Grants, Wall::Refuses] {
+            for level in [Level::ReadOnly, Level::AddOnly, Level::NoDelete, Level::Writable] {
+                for kind in [None, FILE, DIR] {
+                    for effect in [Effect::Open, Effect::Closing] {
+                        let decision = decide(Intent::Metadata(effect), &facts(level, wall, kind));
+                        assert_ne!(decision, Decision::Continue);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_goes_on_only_behind_the_wall_or_to_its_own_error() {
+        let free = facts(Level::Writable, Wall::Refuses, FILE);
+        assert_eq!(decide(WRITE, &free), Decision::Perform);
+        assert_eq!(decide(WRITE, &facts(Level::Writable, Wall::Grants, FILE)), Decision::Continue);
+        assert_eq!(decide(Intent::Remove, &free), Decision::Perform);
+        let empty = facts(Level::Writable, Wall::Grants, None);
+        assert_eq!(decide_rename(Exchange::No, &free, &empty, None), Decision::Perform);
+        assert_eq!(decide(Intent::Create(libc::S_IFDIR), &facts(Level::ReadOnly, Wall::Refuses, DIR)), Decision::Continue);
+    }
+
+    #[test]
+    fn what_is_on_the_way_keeps_its_name_and_stays_open() {
+        let mut home = facts(Level::Writable, Wall::Refuses, DIR);
+        home.kept = Some(RuleId(3));
+        let empty = facts(Level::Writable, Wall::Grants, None);
+        let free = facts(Level::Writable, Wall::Grants, DIR);
+        assert!(is_refusal(&decide(Intent::Remove, &home)));
+        assert!(is_refusal(&decide_rename(Exchange::No, &home, &empty, None)));
+        assert!(is_refusal(&decide_rename(Exchange::Yes, &free, &home, None)));
+        assert!(is_refusal(&decide_rename(Exchange::No, &free, &home, None)));
+        assert!(is_refusal(&decide(Intent::Metadata(Effect::Closing), &home)));
+        assert_eq!(decide(Intent::Metadata(Effect::Open), &home), Decision::Perform);
+    }
+
+    #[test]
+    fn a_missing_place_is_not_filled_by_a_move() {
+        let mut to = facts(Level::Writable, Wall::Refuses, None);
+        to.missing_below = Some(RuleId(1));
+        let mut from = facts(Level::Writable, Wall::Refuses, DIR);
+        assert_eq!(decide_rename(Exchange::No, &from, &to, None), Decision::Perform);
+        assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, Some(RuleId(1)))));
+        from.carries_grant = true;
+        assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, None)));
+        assert!(is_refusal(&decide(Intent::Create(libc::S_IFLNK), &to)));
+        assert_eq!(decide(Intent::Create(libc::S_IFDIR), &to), Decision::Perform);
+    }
+
+    #[test]
+    fn block_devices_are_not_written() {
+        assert!(is_refusal(&decide(WRITE, &facts(Level::Writable, Wall::Grants, Some(libc::S_IFBLK)))));
+        assert!(is_refusal(&decide(Intent::Create(libc::S_IFBLK), &facts(Level::Writable, Wall::Grants, None))));
+    }
+}

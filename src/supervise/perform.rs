@@ -1,0 +1,192 @@
+//! Performing: the supervisor does the call itself, on what it holds, relative to held directories only.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+
+use super::attempt::{Action, Change, careful};
+use super::resolve::{Entry, Object, Spot};
+use super::target::{Target, Trouble};
+use crate::sys::file::{self, OpenHow};
+use crate::sys::{Errno, metadata};
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The call's return value.
+    Value(i64),
+    /// A descriptor for the target, with the flags of its own open.
+    Descriptor(OwnedFd, i32),
+    /// A FIFO that nobody reads yet: opening it for writing has to wait.
+    NobodyReads(CString, OwnedFd, OpenHow),
+}
+
+/// Does it. The caller has decided, acts as the target, and has its umask.
+///
+/// # Errors
+/// The kernel's own; [`Trouble`] when the target could not be asked for a descriptor.
+pub fn perform(target: &Target, action: &Action) -> Result<Outcome, Trouble> {
+    if let Action::Open(spot, how) = action {
+        return open(spot, *how).map_err(Trouble::Fault);
+    }
+    if let Action::OpenNameless(dir, how) = action {
+        let fd = file::open(dir.as_fd(), c".", careful(*how)).map_err(Trouble::Fault)?;
+        return Ok(Outcome::Descriptor(fd, how.flags as i32));
+    }
+    if let Action::Change(Spot::Held(object), Change::Control(number, request, bytes)) = action {
+        let own = target.take(*number, object)?;
+        let mut bytes = bytes.clone();
+        return metadata::control(own.as_fd(), *request, &mut bytes).map(Outcome::Value).map_err(Trouble::Fault);
+    }
+    if let Action::Bind(socket, spot, address) = action {
+        return bind(target, *socket, spot, address).map(|()| Outcome::Value(0));
+    }
+    plain(action).map(|()| Outcome::Value(0)).map_err(Trouble::Fault)
+}
+
+fn plain(action: &Action) -> Result<(), Errno> {
+    match action {
+        Action::Truncate(spot, length) => file::truncate_held(object(spot)?.as_fd(), *length),
+        Action::Unlink(spot, flags) => {
+            let at = entry(spot)?;
+            file::unlink(at.dir.as_fd(), &at.asked, *flags)
+        }
+        Action::Rename(from, to, flags) => {
+            let (from, to) = (entry(from)?, entry(to)?);
+            file::rename(from.dir.as_fd(), &from.asked, to.dir.as_fd(), &to.asked, *flags)
+        }
+        Action::Link(from, to) => {
+            let to = entry(to)?;
+            match from {
+                Spot::Entry(from) => file::link(from.dir.as_fd(), &from.asked, to.dir.as_fd(), &to.asked),
+                Spot::Held(object) => file::link_held(object.as_fd(), to.dir.as_fd(), &to.asked),
+            }
+        }
+        Action::Symlink(content, spot) => {
+            let at = entry(spot)?;
+            file::make_symlink(content, at.dir.as_fd(), &at.asked)
+        }
+        Action::Mkdir(spot, mode) => {
+            let at = entry(spot)?;
+            file::make_dir(at.dir.as_fd(), &at.asked, *mode)
+        }
+        Action::Mknod(spot, mode, device) => {
+            let at = entry(spot)?;
+            file::make_node(at.dir.as_fd(), &at.asked, *mode, *device)
+        }
+        Action::Change(spot, change) => change_metadata(object(spot)?, change),
+        Action::Pass
+        | Action::Forbidden
+        | Action::Open(..)
+        | Action::OpenNameless(..)
+        | Action::Bind(..) => Err(Errno::ENOSYS),
+    }
+}
+
+fn entry(spot: &Spot) -> Result<&Entry, Errno> {
+    match spot {
+        Spot::Entry(entry) => Ok(entry),
+        Spot::Held(_) => Err(Errno::EINVAL),
+    }
+}
+
+fn object(spot: &Spot) -> Result<&Object, Errno> {
+    spot.object().ok_or(Errno::ENOENT)
+}
+
+fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
+    let wants = |flag: i32| how.flags & flag as u64 != 0;
+    let fifo = spot.object().is_some_and(|object| object.stat.kind() == libc::S_IFIFO);
+    let writes_only = how.flags & libc::O_ACCMODE as u64 == libc::O_WRONLY as u64;
+    let flags = how.flags as i32;
+    match spot {
+        Spot::Entry(at) => {
+            if fifo && writes_only && !wants(libc::O_NONBLOCK) {
+                let dir = at.dir.duplicate()?.fd;
+                return Ok(Outcome::NobodyReads(at.name.clone(), dir, careful(how)));
+            }
+            let fd = file::open(at.dir.as_fd(), &at.name, careful(how))?;
+            Ok(Outcome::Descriptor(fd, flags))
+        }
+        Spot::Held(object) => {
+            let dropped = (libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW) as u64;
+            let how = (how.flags & !dropped) as i32 | libc::O_NOCTTY;
+            let fd = file::open_absolute(&file::magic_path(object.as_fd()), how)?;
+            Ok(Outcome::Descriptor(fd, flags))
+        }
+    }
+}
+
+fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {
+    let fd = object.as_fd();
+    match change {
+        Change::Mode(_) if object.stat.kind() == libc::S_IFLNK => Err(Errno::EOPNOTSUPP),
+        Change::Mode(mode) => metadata::set_mode(fd, *mode),
+        Change::Owner(user, group) => metadata::set_owner(fd, *user, *group),
+        Change::Times(times) => metadata::set_times(fd, *times),
+        Change::SetAttribute(name, value, flags) => metadata::set_attribute(fd, name, value, *flags),
+        Change::RemoveAttribute(name) => metadata::remove_attribute(fd, name),
+        Change::FileAttributes(attributes) => metadata::set_file_attributes(fd, attributes),
+        Change::Control(..) => Err(Errno::ENOSYS),
+    }
+}
+
+/// Binds a socket at a held place, so that its address is the text that the program gave.
+///
+/// The kernel keeps the address as it is spelled, so it has to be spelled that way here too; it is resolved from this
+/// thread's working directory, which stands where the target's is. Nothing on the way can be swapped meanwhile: the
+/// caller holds the lock for the whole tree, a place where the supervisor acts lies below no folder in which the target
+/// could act by itself, and a spelling with links or `..` in it is replaced by the real path.
+fn bind(target: &Target, socket: i32, spot: &Spot, address: &[u8]) -> Result<(), Trouble> {
+    let at = entry(spot).map_err(Trouble::Fault)?;
+    let object = target.descriptor(socket)?;
+    let own = target.take(socket, &object)?;
+    let given = &address[SUN_PATH..];
+    let given = &given[..given.iter().position(|byte| *byte == 0).unwrap_or(given.len())];
+    let base = target.base(libc::AT_FDCWD)?;
+    let back = file::open_absolute(c"/", libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
+    file::change_dir(base.as_fd()).map_err(Trouble::Own)?;
+    let bound = if leads_to(given, at) {
+        file::bind(own.as_fd(), address)
+    } else {
+        file::change_dir(at.dir.as_fd()).and_then(|()| file::bind(own.as_fd(), &real_address(address, at)))
+    };
+    file::change_dir(back.as_fd()).map_err(Trouble::Own)?;
+    bound.map_err(Trouble::Fault)
+}
+
+/// Offset of `sun_path`, and the longest path that fits with its zero.
+const SUN_PATH: usize = 2;
+const SUN_PATH_MAX: usize = 107;
+
+/// Whether the spelling leads from the working directory to the very directory that is held, by plain names only.
+fn leads_to(given: &[u8], at: &Entry) -> bool {
+    if given.split(|byte| *byte == b'/').any(|part| part == b"..") || !given.ends_with(at.name.to_bytes()) {
+        return false;
+    }
+    let parent = match given.iter().rposition(|byte| *byte == b'/') {
+        None => &b"."[..],
+        Some(0) => &b"/"[..],
+        Some(slash) => &given[..slash],
+    };
+    let Ok(parent) = CString::new(parent) else { return false };
+    let how = OpenHow {
+        flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
+        mode: 0,
+        resolve: file::RESOLVE_NO_SYMLINKS | file::RESOLVE_NO_MAGICLINKS,
+    };
+    file::open_here(&parent, how)
+        .and_then(|fd| file::stat(fd.as_fd()))
+        .is_ok_and(|stat| (stat.dev, stat.ino, stat.mount) == (at.dir.stat.dev, at.dir.stat.ino, at.dir.stat.mount))
+}
+
+fn real_address(address: &[u8], at: &Entry) -> Vec<u8> {
+    let mut real = address[..SUN_PATH].to_vec();
+    if let Ok(dir) = file::path_of(at.dir.as_fd())
+        && dir.len() + 1 + at.name.count_bytes() <= SUN_PATH_MAX
+    {
+        real.extend_from_slice(dir.strip_suffix(b"/").unwrap_or(&dir));
+        real.push(b'/');
+    }
+    real.extend_from_slice(at.name.to_bytes_with_nul());
+    real
+}

@@ -1,0 +1,269 @@
+//! The process that waits for an answer: its memory, descriptors, directories, credentials.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use super::calls::Architecture;
+use super::resolve::Object;
+use crate::sys::file::{self, OpenHow};
+use crate::sys::{Errno, descriptor, process};
+
+/// Longest path with its terminating zero (`PATH_MAX`).
+const PATH_MAX: usize = 4096;
+const PAGE: u64 = 4096;
+
+/// Why an attempt could not be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// The call itself is at fault; the kernel would answer the same.
+    #[error("{0}")]
+    Fault(Errno),
+    /// The process has made itself unreadable (`PR_SET_DUMPABLE`), or runs a program that may not be read.
+    #[error("the process may not be looked into")]
+    Unreadable,
+    /// The way leads through procfs into another process.
+    #[error("the path leads through another process")]
+    Foreign,
+    /// guard itself could not go on.
+    #[error("guard could not look: {0}")]
+    Own(Errno),
+}
+
+impl Trouble {
+    /// A failure of looking into the process itself.
+    fn looking(error: Errno) -> Self {
+        match error {
+            Errno::EPERM | Errno::EACCES => Self::Unreadable,
+            Errno::EFAULT => Self::Fault(Errno::EFAULT),
+            other => Self::Own(other),
+        }
+    }
+}
+
+/// The calling thread. Valid for as long as its notification is.
+#[derive(Debug)]
+pub struct Target {
+    /// Its number in our pid namespace.
+    pub tid: i32,
+    /// How it passes arguments.
+    pub architecture: Architecture,
+    proc: OwnedFd,
+}
+
+impl Target {
+    /// Takes hold of `/proc/TID`.
+    ///
+    /// # Errors
+    /// [`Trouble::Own`] when there is no such thread.
+    pub fn new(tid: i32, architecture: Architecture) -> Result<Self, Trouble> {
+        let path = CString::new(format!("/proc/{tid}")).map_err(|_| Trouble::Own(Errno::EINVAL))?;
+        let proc = file::open_absolute(&path, libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
+        Ok(Self { tid, architecture, proc })
+    }
+
+    /// Size of a pointer, `long` and `time_t` of the caller, bytes.
+    #[must_use]
+    pub fn word(&self) -> usize {
+        if self.architecture == Architecture::I386 { 4 } else { 8 }
+    }
+
+    /// A path (or other string below `PATH_MAX`) at `address`.
+    ///
+    /// # Errors
+    /// `EFAULT`, `ENAMETOOLONG`; [`Trouble::Unreadable`].
+    pub fn string(&self, address: u64) -> Result<CString, Trouble> {
+        let mut text = Vec::new();
+        let mut wish = 512;
+        while text.len() < PATH_MAX {
+            let at = address.wrapping_add(text.len() as u64);
+            let length = wish.min((PAGE - at % PAGE) as usize).min(PATH_MAX - text.len());
+            let chunk = process::read_memory(self.tid, at, length).map_err(Trouble::looking)?;
+            if chunk.is_empty() {
+                return Err(Trouble::Fault(Errno::EFAULT));
+            }
+            if let Some(end) = chunk.iter().position(|byte| *byte == 0) {
+                text.extend_from_slice(&chunk[..end]);
+                return CString::new(text).map_err(|_| Trouble::Own(Errno::EINVAL));
+            }
+            text.extend_from_slice(&chunk);
+            wish = PATH_MAX;
+        }
+        Err(Trouble::Fault(Errno::ENAMETOOLONG))
+    }
+
+    /// Exactly `length` bytes at `address`.
+    ///
+    /// # Errors
+    /// `EFAULT`; [`Trouble::Unreadable`].
+    pub fn bytes(&self, address: u64, length: usize) -> Result<Vec<u8>, Trouble> {
+        let bytes = process::read_memory(self.tid, address, length).map_err(Trouble::looking)?;
+        if bytes.len() == length { Ok(bytes) } else { Err(Trouble::Fault(Errno::EFAULT)) }
+    }
+
+    /// The directory that this descriptor number, or `AT_FDCWD`, stands for as the start of a path.
+    ///
+    /// # Errors
+    /// `EBADF`; [`Trouble::Unreadable`].
+    pub fn base(&self, number: i32) -> Result<Object, Trouble> {
+        if number == libc::AT_FDCWD { self.held(c"cwd") } else { self.descriptor(number) }
+    }
+
+    /// What descriptor `number` holds, as `O_PATH`.
+    ///
+    /// # Errors
+    /// `EBADF`; [`Trouble::Unreadable`].
+    pub fn descriptor(&self, number: i32) -> Result<Object, Trouble> {
+        if number < 0 {
+            return Err(Trouble::Fault(Errno::EBADF));
+        }
+        let name = CString::new(format!("fd/{number}")).map_err(|_| Trouble::Own(Errno::EINVAL))?;
+        self.held(&name)
+    }
+
+    /// The directory that it takes for `/`.
+    ///
+    /// # Errors
+    /// [`Trouble::Unreadable`].
+    pub fn root(&self) -> Result<Object, Trouble> {
+        self.held(c"root")
+    }
+
+    /// Whether its `/` is ours, as far as its path says; another mount namespace is not told.
+    #[must_use]
+    pub fn has_our_root(&self) -> bool {
+        file::read_link(self.proc(), c"root").is_ok_and(|path| path == b"/")
+    }
+
+    fn held(&self, name: &CStr) -> Result<Object, Trouble> {
+        let how = OpenHow { flags: libc::O_PATH as u64, ..OpenHow::default() };
+        match file::open(self.proc.as_fd(), name, how) {
+            Ok(fd) => Object::new(fd).map_err(Trouble::Own),
+            Err(Errno::ENOENT) => Err(Trouble::Fault(Errno::EBADF)),
+            Err(error) => Err(Trouble::looking(error)),
+        }
+    }
+
+    /// A duplicate of descriptor `number`, with all that it may do. `like` is what was found under that number: another
+    /// thread may have put something else there since.
+    ///
+    /// # Errors
+    /// `EBADF` when it now holds another thing; [`Trouble::Unreadable`].
+    pub fn take(&self, number: i32, like: &Object) -> Result<OwnedFd, Trouble> {
+        const PIDFD_THREAD: u32 = libc::O_EXCL as u32; // Linux 6.9
+        let process = descriptor::open_process(self.tid, PIDFD_THREAD)
+            .or_else(|_| descriptor::open_process(self.status()?.tgid, 0).map_err(Trouble::Own))?;
+        let fd = match descriptor::take(process.as_fd(), number) {
+            Err(Errno::EBADF) => return Err(Trouble::Fault(Errno::EBADF)),
+            other => other.map_err(Trouble::looking)?,
+        };
+        let stat = file::stat(fd.as_fd()).map_err(Trouble::Own)?;
+        if (stat.dev, stat.ino) == (like.stat.dev, like.stat.ino) {
+            Ok(fd)
+        } else {
+            Err(Trouble::Fault(Errno::EBADF))
+        }
+    }
+
+    /// Its line in the process table.
+    ///
+    /// # Errors
+    /// [`Trouble::Own`] when it is gone.
+    pub fn status(&self) -> Result<Status, Trouble> {
+        let text = std::fs::read(format!("/proc/{}/status", self.tid)).map_err(|_| Trouble::Own(Errno::ESRCH))?;
+        Status::parse(&String::from_utf8_lossy(&text)).ok_or(Trouble::Own(Errno::EINVAL))
+    }
+
+    /// Whether it lives in our user namespace, so that its capabilities mean what ours do.
+    #[must_use]
+    pub fn user_namespace(&self) -> UserNamespace {
+        let theirs = file::read_link(self.proc(), c"ns/user");
+        let ours = std::fs::read_link("/proc/self/ns/user");
+        match (theirs, ours) {
+            (Ok(theirs), Ok(ours)) if theirs == std::os::unix::ffi::OsStrExt::as_bytes(ours.as_os_str()) => {
+                UserNamespace::Ours
+            }
+            _ => UserNamespace::Another,
+        }
+    }
+
+    fn proc(&self) -> BorrowedFd<'_> {
+        self.proc.as_fd()
+    }
+}
+
+/// Where a process's capabilities hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserNamespace {
+    /// In ours.
+    Ours,
+    /// In one below ours (or that cannot be told).
+    Another,
+}
+
+/// What `/proc/TID/status` says, as far as guard asks (proc_pid_status(5)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The process that the thread belongs to.
+    pub tgid: i32,
+    /// Its parent.
+    pub parent: i32,
+    /// The user for file access.
+    pub user: u32,
+    /// The group for file access.
+    pub group: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+    /// Capabilities in force.
+    pub effective: u64,
+    /// Bits that new files don't get.
+    pub umask: u32,
+    /// Signals that wait for the thread or its process, are not blocked, and have a handler.
+    pub caught_pending: u64,
+}
+
+impl Status {
+    /// Whether a signal waits that the thread would handle now.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.caught_pending != 0
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut status = Self::default();
+        let (mut pending, mut blocked, mut caught) = (0_u64, 0_u64, 0_u64);
+        for line in text.lines() {
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let value = value.trim();
+            let last = || value.split_whitespace().nth(3).and_then(|id| id.parse().ok());
+            let bits = || u64::from_str_radix(value, 16).ok();
+            match key {
+                "Umask" => status.umask = u32::from_str_radix(value, 8).ok()?,
+                "Tgid" => status.tgid = value.parse().ok()?,
+                "PPid" => status.parent = value.parse().ok()?,
+                "Uid" => status.user = last()?,
+                "Gid" => status.group = last()?,
+                "Groups" => status.groups = value.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
+                "SigPnd" | "ShdPnd" => pending |= bits()?,
+                "SigBlk" => blocked = bits()?,
+                "SigCgt" => caught = bits()?,
+                "CapEff" => status.effective = bits()?,
+                _ => {}
+            }
+        }
+        status.caught_pending = pending & !blocked & caught;
+        (status.tgid != 0).then_some(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_of_this_very_thread() {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let status = Status::parse(&text).unwrap();
+        assert_eq!(status.tgid, std::process::id() as i32);
+        assert_eq!(status.user, nix::unistd::geteuid().as_raw());
+    }
+}

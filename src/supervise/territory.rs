@@ -1,0 +1,377 @@
+//! Which level holds where: membership by climbing from a held directory and comparing identities, and by the path that
+//! the kernel gives for it; the stricter answer counts.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CString, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
+use crate::plan::{Identity, Plan, RuleId};
+use crate::policy::Level;
+use crate::sys::Errno;
+use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, Stat};
+
+/// A directory that the wall grants, told from a later one with the same inode number by its birth time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    dev: u64,
+    ino: u64,
+    birth: i128,
+}
+
+impl Mark {
+    /// The mark of what statx(2) described.
+    #[must_use]
+    pub fn new(stat: &Stat) -> Self {
+        Self { dev: stat.dev, ino: stat.ino, birth: stat.birth }
+    }
+}
+
+/// Whether the wall lets the target change entries of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wall {
+    /// It does: the kernel may go on by itself.
+    Grants,
+    /// It does not: the supervisor has to act or refuse.
+    Refuses,
+}
+
+/// What is known of a directory.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Its path, as the kernel gives it; none for a removed or unreachable one.
+    pub path: Option<PathBuf>,
+    /// The level of what lies in it.
+    pub level: Level,
+    /// The rule behind the level.
+    pub rule: Option<RuleId>,
+    /// What the wall does there.
+    pub wall: Wall,
+    /// Whether names in it mean the same for every process.
+    pub names: Names,
+}
+
+/// Whether the names in a directory depend on who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// They are the same for all.
+    Common,
+    /// It lies in procfs.
+    PerProcess,
+}
+
+/// What is known of one spot that a call names.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its path.
+    pub path: Option<PathBuf>,
+    /// The level of the spot itself.
+    pub level: Level,
+    /// The rule behind the level.
+    pub rule: Option<RuleId>,
+    /// What the wall does in its directory.
+    pub wall: Wall,
+    /// The rule for whose sake it keeps its name.
+    pub kept: Option<RuleId>,
+    /// The rule of a place below it that does not exist yet.
+    pub missing_below: Option<RuleId>,
+    /// Type bits of what is there; none when nothing is.
+    pub kind: Option<u32>,
+    /// Whether it has a place in the tree at all.
+    pub rooted: Rooted,
+    /// Whether it is itself a directory that the wall grants with all that it holds.
+    pub carries_grant: bool,
+}
+
+/// Whether an object has a name somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rooted {
+    /// It has.
+    Yes,
+    /// A pipe, a socket, a file without a name: nothing of it can be below a protected place.
+    No,
+}
+
+type Key = (u64, u64, i128, u64);
+
+/// A plan with the directories that the wall grants, as the supervisor asks it.
+#[derive(Debug)]
+pub struct Territory {
+    plan: Arc<Plan>,
+    granted: HashSet<Mark>,
+    places: HashMap<Identity, (Level, RuleId)>,
+    kept: HashMap<Identity, RuleId>,
+    kept_paths: HashMap<PathBuf, RuleId>,
+    missing: Vec<(PathBuf, RuleId)>,
+    known: RwLock<HashMap<Key, (Standing, Instant)>>,
+    generation: AtomicU64,
+}
+
+/// How long a directory's standing is remembered. Renames by the run itself make guard forget at once; this bounds what
+/// a process outside can make stale.
+const REMEMBER: Duration = Duration::from_secs(1);
+const MOST_KNOWN: usize = 65_536;
+
+impl Territory {
+    /// Puts a plan and the wall's grants together.
+    #[must_use]
+    pub fn new(plan: Arc<Plan>, granted: &[Stat]) -> Self {
+        let granted = granted.iter().map(Mark::new).collect();
+        let mut places: HashMap<Identity, (Level, RuleId)> = HashMap::new();
+        for place in &plan.places {
+            let Some(identity) = place.identity else { continue };
+            let slot = places.entry(identity).or_insert((place.level, place.rule));
+            if place.level < slot.0 {
+                *slot = (place.level, place.rule);
+            }
+        }
+        let kept = plan.kept.iter().map(|kept| (kept.identity, kept.rule)).collect();
+        let kept_paths = plan.kept.iter().map(|kept| (kept.path.clone(), kept.rule)).collect();
+        let missing = plan
+            .places
+            .iter()
+            .filter(|place| place.identity.is_none() && place.level.enforced() != Level::Writable)
+            .map(|place| (place.path.clone(), place.rule))
+            .collect();
+        let known = RwLock::default();
+        Self { plan, granted, places, kept, kept_paths, missing, known, generation: AtomicU64::new(0) }
+    }
+
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// To be called when a directory may have got another place.
+    pub fn forget(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        if let Ok(mut known) = self.known.write() {
+            known.clear();
+        }
+    }
+
+    /// What is known of a directory.
+    ///
+    /// # Errors
+    /// When it cannot be climbed from.
+    pub fn standing(&self, dir: &Object) -> Result<Standing, Errno> {
+        let key = (dir.stat.dev, dir.stat.ino, dir.stat.birth, dir.stat.mount);
+        if let Ok(known) = self.known.read()
+            && let Some((standing, since)) = known.get(&key)
+            && since.elapsed() < REMEMBER
+        {
+            return Ok(standing.clone());
+        }
+        let generation = self.generation.load(Ordering::SeqCst);
+        let standing = self.look(dir)?;
+        if let Ok(mut known) = self.known.write()
+            && generation == self.generation.load(Ordering::SeqCst)
+        {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(key, (standing.clone(), Instant::now()));
+        }
+        Ok(standing)
+    }
+
+    fn look(&self, dir: &Object) -> Result<Standing, Errno> {
+        let path = path_of(dir);
+        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
+        let (by_identity, wall) = self.climb(dir)?;
+        let mut level = by_path.map_or(self.plan.default, |found| found.level);
+        let mut rule = by_path.and_then(|found| found.rule);
+        if let Some((strict, its_rule)) = by_identity
+            && strict < level
+        {
+            (level, rule) = (strict, Some(its_rule));
+        }
+        let writable = level.enforced() == Level::Writable && !self.plan.has_strict_globs();
+        let wall = if writable { wall } else { Wall::Refuses };
+        let names = match file::file_system(dir.as_fd())? {
+            PROC_SUPER_MAGIC => Names::PerProcess,
+            _ => Names::Common,
+        };
+        Ok(Standing { path, level, rule, wall, names })
+    }
+
+    /// Goes up until something is known.
+    fn climb(&self, dir: &Object) -> Result<(Option<(Level, RuleId)>, Wall), Errno> {
+        let mut at = dir.duplicate()?;
+        loop {
+            let identity = identity(&at.stat);
+            if let Some(place) = self.places.get(&identity) {
+                let wall = if self.granted.contains(&Mark::new(&at.stat)) { Wall::Grants } else { Wall::Refuses };
+                return Ok((Some(*place), wall));
+            }
+            if self.granted.contains(&Mark::new(&at.stat)) {
+                return Ok((None, Wall::Grants));
+            }
+            if self.kept.contains_key(&identity) {
+                return Ok((None, Wall::Refuses));
+            }
+            let how = OpenHow { flags: (libc::O_PATH | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
+            let parent = Object::new(file::open(at.as_fd(), c"..", how)?)?;
+            if (parent.stat.dev, parent.stat.ino, parent.stat.mount) == (at.stat.dev, at.stat.ino, at.stat.mount) {
+                return Ok((None, Wall::Refuses));
+            }
+            at = parent;
+        }
+    }
+
+    /// What is known of a spot.
+    ///
+    /// # Errors
+    /// When its surroundings cannot be looked at.
+    pub fn facts(&self, spot: &Spot) -> Result<Facts, Errno> {
+        match spot {
+            Spot::Entry(entry) => self.entry(entry),
+            Spot::Held(object) if object.is_dir() => self.directory(object),
+            Spot::Held(object) => self.file(object),
+        }
+    }
+
+    /// What is known of an entry.
+    ///
+    /// # Errors
+    /// When its directory cannot be looked at.
+    pub fn entry(&self, entry: &Entry) -> Result<Facts, Errno> {
+        let standing = self.standing(&entry.dir)?;
+        let path = standing.path.as_ref().map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
+        let stat = entry.object.as_ref().map(|object| &object.stat);
+        Ok(self.about(path, &standing, stat))
+    }
+
+    fn about(&self, path: Option<PathBuf>, standing: &Standing, stat: Option<&Stat>) -> Facts {
+        let (mut level, mut rule) = (standing.level, standing.rule);
+        if let Some(path) = &path {
+            // What is known of the directory by identity stays; the entry's own path can be named by a rule.
+            let found = self.plan.lookup(path);
+            let parent = standing.path.as_ref().map(|dir| self.plan.lookup(dir));
+            if parent.is_none_or(|parent| parent.level == standing.level) || found.level < level {
+                (level, rule) = (found.level, found.rule.or(rule));
+            }
+        }
+        let mut kept = path.as_ref().and_then(|path| self.kept_paths.get(path).copied());
+        if let Some(stat) = stat {
+            let identity = identity(stat);
+            if let Some((strict, its_rule)) = self.places.get(&identity)
+                && *strict < level
+            {
+                (level, rule) = (*strict, Some(*its_rule));
+            }
+            kept = kept.or_else(|| self.kept.get(&identity).copied());
+        }
+        let missing_below = path.as_ref().and_then(|path| self.missing_below(path));
+        Facts {
+            level,
+            rule,
+            wall: standing.wall,
+            kept,
+            missing_below,
+            kind: stat.map(kind),
+            rooted: Rooted::Yes,
+            carries_grant: stat.is_some_and(|stat| self.granted.contains(&Mark::new(stat))),
+            path,
+        }
+    }
+
+    fn missing_below(&self, path: &Path) -> Option<RuleId> {
+        self.missing.iter().find(|(place, _)| place != path && place.starts_with(path)).map(|(_, rule)| *rule)
+    }
+
+    /// The rule of a missing place that would come to exist if the directory `source` were called `path`.
+    #[must_use]
+    pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
+        let below = self.missing.iter().filter(|(place, _)| place != path && place.starts_with(path));
+        below
+            .filter_map(|(place, rule)| place.strip_prefix(path).ok().map(|rest| (rest, *rule)))
+            .find(|(rest, _)| {
+                let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else { return true };
+                let how = OpenHow { flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64, ..OpenHow::default() };
+                !matches!(file::open(source.as_fd(), &rest, how), Err(Errno::ENOENT | Errno::ENOTDIR))
+            })
+            .map(|(_, rule)| rule)
+    }
+
+    fn directory(&self, dir: &Object) -> Result<Facts, Errno> {
+        let standing = self.standing(dir)?;
+        Ok(self.about(standing.path.clone(), &standing, Some(&dir.stat)))
+    }
+
+    /// A file that was reached through a descriptor: the kernel says under which name it was opened.
+    fn file(&self, object: &Object) -> Result<Facts, Errno> {
+        for _ in 0..8 {
+            let Some(path) = path_of(object) else { return Ok(self.unrooted(object)) };
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                return Ok(self.unrooted(object));
+            };
+            let parent = CString::new(parent.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+            let name = CString::new(name.as_bytes()).map_err(|_| Errno::EINVAL)?;
+            let how = OpenHow {
+                flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
+                mode: 0,
+                resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+            };
+            let root = file::open_absolute(c"/", libc::O_PATH)?;
+            let below = CString::new(parent.to_bytes().strip_prefix(b"/").unwrap_or(parent.to_bytes()))
+                .map_err(|_| Errno::EINVAL)?;
+            let dir = if below.is_empty() { Ok(root) } else { file::open(root.as_fd(), &below, how) };
+            let Ok(dir) = dir else { continue };
+            let dir = Object::new(dir)?;
+            let found = match file::stat_entry(dir.fd.as_fd(), &name) {
+                Ok(found) => found,
+                Err(Errno::ENOENT) => continue,
+                Err(error) => return Err(error),
+            };
+            if (found.dev, found.ino) != (object.stat.dev, object.stat.ino) {
+                continue;
+            }
+            let standing = self.standing(&dir)?;
+            return Ok(self.about(Some(path), &standing, Some(&object.stat)));
+        }
+        // Its name is gone or keeps changing. Known roots still count by identity; what cannot be placed is refused.
+        Err(Errno::EACCES)
+    }
+
+    fn unrooted(&self, object: &Object) -> Facts {
+        let place = self.places.get(&identity(&object.stat)).copied();
+        Facts {
+            path: None,
+            level: place.map_or(Level::Writable, |(level, _)| level),
+            rule: place.map(|(_, rule)| rule),
+            wall: Wall::Refuses,
+            kept: None,
+            missing_below: None,
+            kind: Some(kind(&object.stat)),
+            rooted: Rooted::No,
+            carries_grant: false,
+        }
+    }
+}
+
+/// The type of an object, where a character device that leads to raw memory or disks counts as a block device.
+fn kind(stat: &Stat) -> u32 {
+    if file::is_raw_device(stat) { libc::S_IFBLK } else { stat.kind() }
+}
+
+fn identity(stat: &Stat) -> Identity {
+    Identity { dev: stat.dev, ino: stat.ino }
+}
+
+/// The path of something held; none when it has none: pipes, sockets, removed files.
+fn path_of(object: &Object) -> Option<PathBuf> {
+    let path = file::path_of(object.fd.as_fd()).ok()?;
+    let removed = object.stat.nlink == 0 || path.ends_with(b" (deleted)") && is_gone(&path);
+    (path.first() == Some(&b'/') && !removed).then(|| PathBuf::from(OsString::from_vec(path)))
+}
+
+fn is_gone(path: &[u8]) -> bool {
+    std::fs::symlink_metadata(Path::new(std::ffi::OsStr::from_bytes(path))).is_err()
+}

@@ -1,0 +1,204 @@
+//! Processes: forking, executing, waiting, and reading another one's memory.
+
+use std::ffi::{CString, OsStr};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+use super::{Errno, check};
+
+/// Forks; the child runs `job` and ends with what it returns.
+///
+/// # Errors
+/// `EDEADLK` when this process has other threads: what they hold would stay locked in the child for ever. As fork(2).
+pub fn fork(job: impl FnOnce() -> i32) -> Result<i32, Errno> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads != 1 {
+        return Err(Errno::EDEADLK);
+    }
+    // SAFETY: there is no other thread, so the child is a whole copy of this process.
+    let pid = check(libc::c_long::from(unsafe { libc::fork() }))?;
+    if pid != 0 {
+        return Ok(pid as i32);
+    }
+    let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).unwrap_or(125);
+    // SAFETY: ends the process at once; what the parent had registered to run at exit is the parent's.
+    unsafe { libc::_exit(status) }
+}
+
+/// execvpe(3). Returns only on failure.
+#[must_use]
+pub fn execute(command: &[CString], environment: &[CString]) -> Errno {
+    let Some(program) = command.first() else { return Errno::ENOENT };
+    let list = |words: &[CString]| -> Vec<*const libc::c_char> {
+        words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (arguments, environment) = (list(command), list(environment));
+    // SAFETY: terminated strings in lists that end with null.
+    unsafe { libc::execvpe(program.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    Errno::last()
+}
+
+/// Waits until one of these can be read or is closed; which, in order.
+///
+/// # Errors
+/// As poll(2), but for interruptions, which are waited through.
+pub fn wait_for<const N: usize>(fds: [BorrowedFd<'_>; N]) -> Result<[bool; N], Errno> {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let mut polls = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    loop {
+        match poll(&mut polls, PollTimeout::NONE) {
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Ok(polls.map(|poll| poll.any().unwrap_or(true))),
+        }
+    }
+}
+
+/// Leaves the process group for one of its own.
+///
+/// # Errors
+/// As setpgid(2).
+pub fn leave_group() -> Result<(), Errno> {
+    nix::unistd::setpgid(nix::unistd::Pid::from_raw(0), nix::unistd::Pid::from_raw(0))
+}
+
+/// Becomes the parent of orphaned descendants (prctl(2), `PR_SET_CHILD_SUBREAPER`).
+///
+/// # Errors
+/// As prctl(2).
+pub fn become_subreaper() -> Result<(), Errno> {
+    nix::sys::prctl::set_child_subreaper(true)
+}
+
+/// Gives the calling thread a working directory and umask of its own (unshare(2), `CLONE_FS`).
+///
+/// # Errors
+/// As unshare(2).
+pub fn unshare_file_state() -> Result<(), Errno> {
+    // SAFETY: no pointers.
+    check(libc::c_long::from(unsafe { libc::unshare(libc::CLONE_FS) })).map(drop)
+}
+
+/// A connected pair of close-on-exec UNIX sockets that keep message boundaries.
+///
+/// # Errors
+/// As socketpair(2).
+pub fn socket_pair() -> Result<(OwnedFd, OwnedFd), Errno> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+    socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
+}
+
+/// What another process's memory holds at `address`, as much as can be read of `length` bytes.
+///
+/// # Errors
+/// `EFAULT` when nothing can be read there; `EPERM` when the process may not be looked into; `ESRCH`.
+pub fn read_memory(tid: i32, address: u64, length: usize) -> Result<Vec<u8>, Errno> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    let mut buffer = vec![0_u8; length];
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: length };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    // SAFETY: `local` describes the live buffer; `remote` is an address of the other process, checked by the kernel.
+    let got = check(unsafe {
+        libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) as libc::c_long
+    })?;
+    buffer.truncate(got as usize);
+    Ok(buffer)
+}
+
+/// How a child's state changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It ended with this status.
+    Exited(i32),
+    /// A signal ended it.
+    Killed(i32),
+    /// A signal stopped it.
+    Stopped(i32),
+    /// It goes on.
+    Continued,
+}
+
+/// The next child whose state has changed, without waiting; none when there is no such child now.
+///
+/// # Errors
+/// `ECHILD` when there are no children.
+pub fn next_change() -> Result<Option<(i32, Change)>, Errno> {
+    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+    let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED | WaitPidFlag::__WALL;
+    Ok(match waitpid(None, Some(flags))? {
+        WaitStatus::Exited(pid, status) => Some((pid.as_raw(), Change::Exited(status))),
+        WaitStatus::Signaled(pid, signal, _) => Some((pid.as_raw(), Change::Killed(signal as i32))),
+        WaitStatus::Stopped(pid, signal) => Some((pid.as_raw(), Change::Stopped(signal as i32))),
+        WaitStatus::Continued(pid) => Some((pid.as_raw(), Change::Continued)),
+        _ => None,
+    })
+}
+
+/// The version of Landlock's interface in this kernel: 0 when there is none.
+#[must_use]
+pub fn landlock_version() -> u32 {
+    const CREATE_RULESET: libc::c_long = 444;
+    // SAFETY: no structure is passed; flag 1 asks for the version.
+    let version = unsafe { libc::syscall(CREATE_RULESET, std::ptr::null::<u8>(), 0, 1) };
+    u32::try_from(version).unwrap_or(0)
+}
+
+/// Words of a command as C strings.
+///
+/// # Errors
+/// `EINVAL` when a word holds a zero byte.
+pub fn words(command: &[impl AsRef<OsStr>]) -> Result<Vec<CString>, Errno> {
+    command.iter().map(|word| CString::new(word.as_ref().as_bytes()).map_err(|_| Errno::EINVAL)).collect()
+}
+
+/// An own descriptor by number, borrowed for as long as the process keeps it open.
+#[must_use]
+pub fn standard_error() -> BorrowedFd<'static> {
+    // SAFETY: the standard streams are never owned by a value and stay open.
+    unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) }
+}
+
+/// Duplicates a descriptor, close-on-exec.
+///
+/// # Errors
+/// As fcntl(2).
+pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    // SAFETY: no pointers.
+    let copy = check(libc::c_long::from(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) }))?;
+    // SAFETY: the kernel has just made this descriptor for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
+}
+
+/// The parent's process number.
+#[must_use]
+pub fn parent() -> i32 {
+    nix::unistd::getppid().as_raw()
+}
+
+/// Ends a process at once (pidfd_send_signal(2), SIGKILL).
+///
+/// # Errors
+/// `ESRCH` when it is gone.
+pub fn kill(process: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: no structure is passed.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            libc::SIGKILL,
+            std::ptr::null::<libc::siginfo_t>(),
+            0,
+        )
+    })
+    .map(drop)
+}
+
+/// Sets no_new_privs for this process and all that it starts.
+///
+/// # Errors
+/// As prctl(2).
+pub fn give_up_new_privileges() -> Result<(), Errno> {
+    nix::sys::prctl::set_no_new_privs()
+}

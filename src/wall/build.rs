@@ -1,0 +1,189 @@
+//! From a plan to the rules: which directories are granted.
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr,
+};
+
+use super::{NEEDED_VERSION, Wall, WallError};
+use crate::plan::{Identity, Plan};
+use crate::policy::Level;
+use crate::sys::file::{self, OpenHow, Stat};
+use crate::sys::{Errno, process};
+
+/// More grants than this are left to the supervisor: a folder with very many subfolders must not delay the start.
+const MOST_GRANTS: usize = 8192;
+
+impl Wall {
+    /// Builds the wall of a plan.
+    ///
+    /// # Errors
+    /// [`WallError`].
+    pub fn build(plan: &Plan) -> Result<Self, WallError> {
+        let found = process::landlock_version();
+        if found < NEEDED_VERSION {
+            return Err(WallError::Version { found });
+        }
+        let handled = AccessFs::from_write(ABI::V3);
+        let ruleset =
+            Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(handled)?.create()?;
+        let mut builder = Builder::new(plan, ruleset, handled);
+        let root = open_path(None, c"/").map_err(|source| WallError::Look { path: "/".into(), source })?;
+        builder.visit(root, Path::new("/"))?;
+        Ok(Self { ruleset: builder.ruleset, granted: builder.granted })
+    }
+}
+
+struct Builder<'p> {
+    plan: &'p Plan,
+    ruleset: RulesetCreated,
+    directory_rights: BitFlags<AccessFs>,
+    device_rights: BitFlags<AccessFs>,
+    /// Directories below which another level holds somewhere.
+    mixed: HashSet<PathBuf>,
+    /// What must not be granted, whatever name it is met under.
+    reserved: HashSet<Identity>,
+    granted: Vec<Stat>,
+}
+
+impl<'p> Builder<'p> {
+    fn new(plan: &'p Plan, ruleset: RulesetCreated, handled: BitFlags<AccessFs>) -> Self {
+        let level = |path: &Path| plan.lookup(path).level.enforced();
+        let mut mixed = HashSet::new();
+        for place in &plan.places {
+            for above in place.path.ancestors().skip(1) {
+                if level(above) != place.level.enforced() {
+                    mixed.insert(above.to_path_buf());
+                }
+            }
+        }
+        // A directory on the way to a mixed one has to be gone through as well.
+        let ways: Vec<PathBuf> = mixed.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+        mixed.extend(ways);
+        mixed.extend(plan.kept.iter().flat_map(|kept| kept.path.ancestors().skip(1)).map(Path::to_path_buf));
+        let protected = plan.places.iter().filter(|place| place.level.enforced() != Level::Writable);
+        let reserved = protected
+            .filter_map(|place| place.identity)
+            .chain(plan.kept.iter().map(|kept| kept.identity))
+            .collect();
+        Self {
+            plan,
+            ruleset,
+            // No wall lets anyone make a block device: that would be a way below every file system.
+            directory_rights: handled & !BitFlags::from(AccessFs::MakeBlock),
+            device_rights: AccessFs::WriteFile | AccessFs::Truncate,
+            mixed,
+            reserved,
+            granted: Vec::new(),
+        }
+    }
+
+    /// Grants a directory, or what in it can be granted.
+    fn visit(&mut self, dir: OwnedFd, path: &Path) -> Result<(), WallError> {
+        let look = |source| WallError::Look { path: path.to_path_buf(), source };
+        let stat = file::stat(dir.as_fd()).map_err(look)?;
+        if stat.kind() != libc::S_IFDIR {
+            return Ok(());
+        }
+        let reserved = self.reserved.contains(&Identity { dev: stat.dev, ino: stat.ino });
+        if !self.mixed.contains(path) {
+            if !reserved && self.plan.lookup(path).level.enforced() == Level::Writable {
+                return if path == Path::new("/dev") { self.visit_devices(dir, stat) } else { self.grant(&dir, stat) };
+            }
+            return Ok(());
+        }
+        for (name, kind) in self.children(&dir, path) {
+            if kind != libc::DT_DIR && kind != libc::DT_UNKNOWN {
+                continue;
+            }
+            // What has gone meanwhile, or may not be entered, is not granted.
+            if let Ok(child) = open_path(Some(&dir), &name) {
+                self.visit(child, &path.join(OsStr::from_bytes(name.to_bytes())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names in a directory; where it may not be read, those that the plan knows.
+    fn children(&self, dir: &OwnedFd, path: &Path) -> Vec<(CString, u8)> {
+        match listing(dir) {
+            Ok(entries) => entries,
+            Err(_) => {
+                let known: HashSet<OsString> = self
+                    .mixed
+                    .iter()
+                    .chain(self.plan.places.iter().map(|place| &place.path))
+                    .filter_map(|below| below.strip_prefix(path).ok()?.components().next())
+                    .map(|name| name.as_os_str().to_owned())
+                    .collect();
+                let names = known.into_iter().filter_map(|name| CString::new(name.into_vec()).ok());
+                names.map(|name| (name, libc::DT_UNKNOWN)).collect()
+            }
+        }
+    }
+
+    fn grant(&mut self, dir: &OwnedFd, stat: Stat) -> Result<(), WallError> {
+        if self.granted.len() < MOST_GRANTS {
+            self.rule(dir, stat, self.directory_rights)?;
+        }
+        Ok(())
+    }
+
+    fn rule(&mut self, fd: &OwnedFd, stat: Stat, rights: BitFlags<AccessFs>) -> Result<(), WallError> {
+        (&mut self.ruleset).add_rule(PathBeneath::new(fd.as_fd(), rights))?;
+        self.granted.push(stat);
+        Ok(())
+    }
+
+    /// Grants a folder of devices without those that hold file systems.
+    fn visit_devices(&mut self, dir: OwnedFd, stat: Stat) -> Result<(), WallError> {
+        let Ok(entries) = listing(&dir) else { return Ok(()) };
+        let raw = |kind: u8, name: &CStr| {
+            kind == libc::DT_BLK
+                || kind == libc::DT_UNKNOWN
+                || kind == libc::DT_CHR && file::stat_entry(dir.as_fd(), name).map_or(true, |stat| file::is_raw_device(&stat))
+        };
+        let folders = entries.iter().filter(|(_, kind)| *kind == libc::DT_DIR);
+        let deep = folders.clone().any(|(name, _)| open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir)));
+        if !deep && !entries.iter().any(|(name, kind)| raw(*kind, name)) {
+            return self.grant(&dir, stat);
+        }
+        for (name, kind) in &entries {
+            let Ok(child) = open_path(Some(&dir), name) else { continue };
+            let Ok(stat) = file::stat(child.as_fd()) else { continue };
+            match *kind {
+                libc::DT_DIR => self.visit_devices(child, stat)?,
+                libc::DT_CHR if !file::is_raw_device(&stat) => self.rule(&child, stat, self.device_rights)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder holds block devices, or folders that could.
+fn holds_devices(dir: &OwnedFd) -> bool {
+    listing(dir).map_or(true, |entries| {
+        entries.iter().any(|(_, kind)| matches!(*kind, libc::DT_BLK | libc::DT_DIR | libc::DT_UNKNOWN))
+    })
+}
+
+fn open_path(dir: Option<&OwnedFd>, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW;
+    match dir {
+        None => file::open_absolute(name, flags),
+        Some(dir) => file::open(dir.as_fd(), name, OpenHow { flags: flags as u64, ..OpenHow::default() }),
+    }
+}
+
+fn listing(dir: &OwnedFd) -> Result<Vec<(CString, u8)>, Errno> {
+    let how = OpenHow { flags: (libc::O_RDONLY | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
+    let readable = file::open(dir.as_fd(), c".", how)?;
+    file::list(readable.as_fd())
+}
