@@ -104,7 +104,10 @@ impl Plan {
     #[must_use]
     pub fn lookup(&self, path: &Path) -> Found {
         let _ = path;
-        Found { level: self.default, rule: None }
+        Found {
+            level: self.default,
+            rule: None,
+        }
     }
 
     /// Whether some glob is stricter than what surrounds it, so that no directory can be left to the kernel alone.
