@@ -1,9 +1,11 @@
 //! The command line: what can be asked, every word shown to people, exit statuses.
 #![forbid(unsafe_code)]
 
+mod check;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod explain;
 mod log;
 mod policies;
 mod report;
@@ -47,6 +49,10 @@ enum Command {
     /// Run a command under guard; the same as `guard -- COMMAND...`
     #[command(override_usage = "guard run [OPTIONS] -- COMMAND...")]
     Run(RunArgs),
+    /// Parse a policy and show what it means on this machine
+    Check(check::CheckArgs),
+    /// Show which rule holds for a path, where it is written, what it lets happen and who enforces it
+    Explain(explain::ExplainArgs),
     /// Show what was tried: all runs, newest first, or the attempts of one
     Log(log::LogArgs),
     /// Show what this machine can enforce, each item proved by trying it
@@ -65,7 +71,7 @@ enum Command {
 struct RunArgs {
     /// A policy by its name or its file, instead of the one that guard finds
     #[arg(long, value_name = "NAME|FILE")]
-    policy: Option<OsString>,
+    policy: Option<String>,
     /// Exit with 123 when the command succeeds although something it tried was refused
     #[arg(long)]
     fail_on_attempt: bool,
@@ -86,6 +92,12 @@ enum Failure {
     /// The record.
     #[error(transparent)]
     Record(#[from] crate::record::RecordError),
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] crate::policy::PolicyError),
+    /// The policy on this machine.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanError),
     /// Anything else, in words.
     #[error("{0}")]
     Words(String),
@@ -105,6 +117,8 @@ pub fn main() -> ExitCode {
         None => exit(run::main(&cli.run)),
         Some(Command::Run(run)) => exit(run::main(&run)),
         Some(Command::Teardown { session }) => exit(demo::teardown_main(&session)),
+        Some(Command::Check(check)) => print(|out| check::main(&check, out)),
+        Some(Command::Explain(explain)) => print(|out| explain::main(&explain, out)),
         Some(Command::Log(log)) => print(|out| log::main(&log, out)),
         Some(Command::Doctor) => print(doctor::main),
         Some(Command::Demo) => print(demo::main),
@@ -120,6 +134,11 @@ fn print(subcommand: impl FnOnce(&mut dyn Write) -> Result<i32, Failure>) -> Exi
     });
     // What is left in the buffer after an error was either said or is not wanted any more.
     let _ = out.into_parts();
+    settle(done)
+}
+
+/// The exit status of a subcommand; says its error.
+fn settle(done: Result<i32, Failure>) -> ExitCode {
     match done {
         Ok(status) => exit(status),
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -168,6 +187,14 @@ mod tests {
         };
         assert!(run.best_effort && !run.fail_on_attempt);
         assert_eq!(run.command, ["make"]);
+    }
+
+    #[test]
+    fn a_reader_who_has_enough_is_no_error_and_a_full_disk_is() {
+        let failed = |kind: io::ErrorKind| settle(Err(Failure::Output(kind.into())));
+        assert_eq!(failed(io::ErrorKind::BrokenPipe), ExitCode::SUCCESS);
+        assert_eq!(failed(io::ErrorKind::StorageFull), ExitCode::FAILURE);
+        assert_eq!(settle(Ok(2)), ExitCode::from(2));
     }
 
     #[test]

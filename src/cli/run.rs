@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::report::{OnAttempt, Report, Setup, notice};
-use super::words::{Homes, chain};
+use super::report::{Report, Setup, notice};
+use super::words::chain;
 use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
 use crate::launch::{self, Effort, Request};
 use crate::plan::Plan;
+use crate::policy::OnAttempt;
 use crate::record::{Header, Journal, VERSION, bounded};
 
 /// Runs a command. Returns guard's exit status.
@@ -41,9 +42,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
         say(&notice(text));
     }
     let journal = Journal::new(runs, header(&loaded.plan, &arguments.command, effort));
-    let homes = surroundings::home()
-        .map(|home| Homes::new(&home))
-        .unwrap_or_default();
+    let homes = surroundings::homes();
     let report = Report::new(Setup {
         journal,
         homes,

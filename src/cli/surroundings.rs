@@ -4,9 +4,27 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-/// The home directory: `$HOME`, else what the user database says.
+use super::words::Homes;
+
+/// The home directory: `$HOME` if that is a directory, else what the user database says; the same choice as a plan's.
 pub fn home() -> Option<PathBuf> {
-    absolute("HOME").or_else(|| Some(PathBuf::from(account()?.split(':').nth(5)?)))
+    let (asked, database) = (absolute("HOME"), database_home());
+    let there = [&asked, &database]
+        .into_iter()
+        .flatten()
+        .find(|path| path.is_dir())
+        .cloned();
+    there.or(asked).or(database)
+}
+
+/// How to show paths: that home, and what it really is, as `~`.
+pub fn homes() -> Homes {
+    home().map(|home| Homes::new(&home)).unwrap_or_default()
+}
+
+/// The home directory in the user database.
+pub fn database_home() -> Option<PathBuf> {
+    Some(PathBuf::from(account()?.split(':').nth(5)?))
 }
 
 /// Where records are: `$XDG_STATE_HOME/guard/runs`, else below `~/.local/state`.

@@ -11,8 +11,8 @@ use super::{Cli, EXIT_GUARD, say};
 
 /// The end of `guard --help`.
 pub const AFTER_HELP: &str = "\
-Exit status of a run: the command's own; 128+n when signal n ended it; 123 with --fail-on-attempt when the command
-succeeded although something was refused; 125 when guard could not start it safely, 126 when it cannot be executed,
+Exit status of a run: the command's own; 128+n when signal n ended it; 123 with --fail-on-attempt when the command \
+succeeded although something was refused; 125 when guard could not start it safely, 126 when it cannot be executed, \
 127 when it was not found.
 
 Environment: GUARD_POLICY names a policy; GUARD_LOG=debug shows guard's own diagnostics, in GUARD_LOG_FILE if set.";

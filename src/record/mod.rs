@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use journal::{Journal, Weight};
 pub use read::{Entry, Outline, RunFile, Selection, entries, list, outline, select};
-pub use summary::{Root, Summary};
+pub use summary::{Root, Scope, Summary};
 
 use crate::policy::{Level, Origin};
 

@@ -11,14 +11,37 @@ const RECURSIVE: u64 = 3;
 #[derive(Debug, Default)]
 pub struct Summary {
     roots: Vec<Root>,
-    index: HashMap<Option<String>, usize>,
+    index: HashMap<Scope, usize>,
+}
+
+/// What refuses a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The rule with this path or glob, home as `~`.
+    Rule(String),
+    /// The policy's default.
+    Default,
+    /// guard, under every policy.
+    Every,
+}
+
+impl Scope {
+    /// What refused an attempt.
+    #[must_use]
+    pub fn of(attempt: &Attempt) -> Self {
+        match (&attempt.rule, attempt.operation) {
+            (Some(rule), _) => Self::Rule(rule.path.clone()),
+            (None, Operation::Forbidden) => Self::Every,
+            (None, _) => Self::Default,
+        }
+    }
 }
 
 /// What was tried under one rule.
 #[derive(Debug)]
 pub struct Root {
-    /// The rule's path or glob, home as `~`; none for calls that are refused under every policy.
-    pub rule: Option<String>,
+    /// The rule.
+    pub scope: Scope,
     /// Attempts by what they would have done.
     pub by_operation: BTreeMap<Operation, u64>,
     removals: HashMap<i32, u64>,
@@ -27,15 +50,18 @@ pub struct Root {
 impl Summary {
     /// Adds one attempt.
     pub fn count(&mut self, attempt: &Attempt) {
-        let rule = attempt.rule.as_ref().map(|rule| rule.path.clone());
-        let at = *self.index.entry(rule).or_insert_with_key(|rule| {
-            self.roots.push(Root {
-                rule: rule.clone(),
-                by_operation: BTreeMap::new(),
-                removals: HashMap::new(),
+        let at = *self
+            .index
+            .entry(Scope::of(attempt))
+            .or_insert_with_key(|scope| {
+                let scope = scope.clone();
+                self.roots.push(Root {
+                    scope,
+                    by_operation: BTreeMap::new(),
+                    removals: HashMap::new(),
+                });
+                self.roots.len() - 1
             });
-            self.roots.len() - 1
-        });
         let root = &mut self.roots[at];
         *root.by_operation.entry(attempt.operation).or_default() += 1;
         if attempt.operation == Operation::Delete {

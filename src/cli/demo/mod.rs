@@ -21,7 +21,8 @@ const STORY: &str = "\
 The accident: a test of a coding agent's extension leaves a session file behind, and its teardown cleans up. It removes
 the folder of that file, then the folder above it, then the one above that. Errors are swallowed, so the test is green.
 
-Here it is with two throw-away homes that hold the same files; nothing else is touched.
+Here it is with two throw-away homes that hold the same files; nothing else is touched. The part of `npm test` is played by
+guard's own binary, so that nothing has to be installed.
 ";
 
 /// Plays the accident twice. Succeeds when the unguarded home lost every file and the guarded one none.

@@ -1,6 +1,7 @@
 //! What a run says while it goes on and at its end, and what it puts on record. Runs inside the supervisor.
 
 mod speaker;
+mod tally;
 pub mod wording;
 
 use std::collections::HashSet;
@@ -8,21 +9,13 @@ use std::collections::HashSet;
 use crate::cli::EXIT_REFUSED;
 use crate::cli::words::{Homes, chain, visible};
 use crate::launch::{Effort, Observer};
-use crate::record::{Attempt, Journal, RecordError, Summary, Weight};
+use crate::policy::OnAttempt;
+use crate::record::{Attempt, Journal, RecordError, Scope, Summary, Weight};
 
 use speaker::Speaker;
 
 /// Pairs of process and rule that are announced one by one.
 const ANNOUNCED: usize = 10;
-
-/// What a refusal does to the exit status of a command that succeeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnAttempt {
-    /// Nothing.
-    Tell,
-    /// It becomes 123.
-    Fail,
-}
 
 /// What a report needs to know beforehand.
 pub struct Setup {
@@ -41,7 +34,7 @@ pub struct Report {
     setup: Setup,
     speaker: Speaker,
     summary: Summary,
-    announced: HashSet<(i32, Option<String>)>,
+    announced: HashSet<(i32, Scope)>,
     announcing: Announcing,
     record: Recording,
     /// The command's status and guard's, once the command has ended.
@@ -93,8 +86,9 @@ impl Report {
     }
 
     fn announce(&mut self, attempt: &Attempt) {
-        let rule = attempt.rule.as_ref().map(|rule| rule.path.clone());
-        if self.announcing == Announcing::NoMore || !self.announced.insert((attempt.pid, rule)) {
+        if self.announcing == Announcing::NoMore
+            || !self.announced.insert((attempt.pid, Scope::of(attempt)))
+        {
             return;
         }
         if self.announced.len() > ANNOUNCED {
@@ -110,7 +104,7 @@ impl Report {
 
     /// The last line.
     fn summing_up(&self) -> String {
-        let tally = wording::tally(&self.summary);
+        let tally = tally::tally(&self.summary);
         let lost = match self.setup.effort {
             Effort::Strict => "; nothing was lost",
             Effort::BestEffort => "; not everything that the policy asks was enforced",
@@ -216,7 +210,7 @@ mod tests {
     fn a_run_says_each_pair_once_then_sums_up() {
         let top = tempfile::tempdir().unwrap();
         let heard = Heard::default();
-        let mut report = report(top.path().into(), &heard, OnAttempt::Tell, Effort::Strict);
+        let mut report = report(top.path().into(), &heard, OnAttempt::Report, Effort::Strict);
         report.started(4312);
         for name in ["a", "b", "c"] {
             report.refused(&delete(4312, name));
@@ -282,7 +276,7 @@ mod tests {
     fn after_ten_pairs_the_rest_is_only_recorded() {
         let top = tempfile::tempdir().unwrap();
         let heard = Heard::default();
-        let mut report = report(top.path().into(), &heard, OnAttempt::Tell, Effort::Strict);
+        let mut report = report(top.path().into(), &heard, OnAttempt::Report, Effort::Strict);
         for pid in 1..=14 {
             report.refused(&delete(pid, "a"));
         }

@@ -1,47 +1,81 @@
-//! The sentences of a run's report. People read them, and models: what happened, by which rule, what to look at.
+//! The sentences about a refused call. People read them, and models: what happened, by which rule, what to look at.
 
-use crate::cli::words::{Homes, counted, visible, word};
-use crate::policy::{Level, Origin};
-use crate::record::{Attempt, Operation, Root, RuleNote, Summary};
-
-/// Rules that the last line names one by one.
-const ROOTS: usize = 4;
+use crate::cli::words::{Homes, visible, word};
+use crate::policy::shipped::BUILT_IN;
+use crate::record::{Attempt, Operation, RuleNote, Scope};
 
 /// The two lines about a refused call.
 pub fn refusal(attempt: &Attempt, homes: &Homes) -> String {
     let who = process(attempt, homes);
     let what = action(attempt);
-    let because = attempt.because.as_deref().map(visible);
-    let Some(rule) = &attempt.rule else {
-        let object = object(attempt, homes)
-            .map(|object| format!(" ({object})"))
-            .unwrap_or_default();
-        let because = because
-            .map(|because| format!(": {because}"))
-            .unwrap_or_default();
-        return format!(
-            "guard: refused: {who} may not {what}{object}\nguard:          refused under every policy{because}\n"
-        );
-    };
-    let object = object(attempt, homes).unwrap_or_else(|| "what it named".into());
-    let because = because
-        .map(|because| format!(": {because}"))
+    let because = attempt
+        .because
+        .as_deref()
+        .map(|because| format!(": {}", visible(because)))
         .unwrap_or_default();
-    let level = level(rule.level);
+    let object = object(attempt, homes);
+    let (object, law) = match (Scope::of(attempt), &attempt.rule) {
+        (Scope::Every, _) => {
+            let object = object
+                .map(|object| format!(" ({object})"))
+                .unwrap_or_default();
+            (object, format!("refused under every policy{because}"))
+        }
+        (_, rule) => {
+            let object = format!(" {}", object.unwrap_or_else(|| "what it named".into()));
+            let law = rule.as_ref().map_or_else(
+                || "no rule names it, so the policy's default holds".into(),
+                law,
+            );
+            let ask = question(attempt, homes)
+                .map(|path| format!("; see `guard explain {path}`"))
+                .unwrap_or_default();
+            (object, format!("{law}{because}{ask}"))
+        }
+    };
+    format!("guard: refused: {who} may not {what}{object}\nguard:          {law}\n")
+}
+
+/// `rule ~/.pi/agent = "read-only" (policy pi)`.
+fn law(rule: &RuleNote) -> String {
+    let lowered = match rule.level.enforced() {
+        level if level == rule.level => String::new(),
+        level => format!("enforced as \"{level}\" for now; "),
+    };
     format!(
-        "guard: refused: {who} may not {what} {object}\nguard:          rule {} = \"{level}\" ({}policy {}){because}; see `guard explain {}`\n",
+        "rule {} = \"{}\" ({lowered}{})",
         visible(&rule.path),
-        if rule.level.enforced() == rule.level {
-            String::new()
-        } else {
-            format!(
-                "enforced as \"{}\" for now; ",
-                self::level(rule.level.enforced())
-            )
-        },
-        visible(&rule.policy),
-        question(attempt, rule, homes),
+        rule.level,
+        source(rule)
     )
+}
+
+/// `policy pi`, or `built in`.
+fn source(rule: &RuleNote) -> String {
+    if rule.policy == BUILT_IN {
+        rule.policy.clone()
+    } else {
+        format!("policy {}", visible(&rule.policy))
+    }
+}
+
+/// `policy pi:5`, `policy ~/p.toml, ~/base.toml:3`, or `built in`: a rule with its place.
+pub fn rule_and_place(rule: &RuleNote) -> String {
+    let origin = visible(&rule.origin.to_string());
+    if origin.starts_with(&rule.policy) || origin.starts_with("policy ") {
+        format!(
+            "rule {} = \"{}\" ({origin})",
+            visible(&rule.path),
+            rule.level
+        )
+    } else {
+        format!(
+            "rule {} = \"{}\" ({}; {origin})",
+            visible(&rule.path),
+            rule.level,
+            source(rule)
+        )
+    }
 }
 
 /// `node (pid 4312, `node --test create.test.js`)`.
@@ -102,36 +136,17 @@ fn object(attempt: &Attempt, homes: &Homes) -> Option<String> {
         .map(|path| homes.place(path))
 }
 
-/// The path for `guard explain`: the object, unless its name needs more than quotes.
-fn question(attempt: &Attempt, rule: &RuleNote, homes: &Homes) -> String {
-    let usable =
-        |path: &&String| visible(path) == **path && homes.place(path).chars().count() < 200;
-    let path = attempt
+/// The path for `guard explain`: the object, or the rule's when that name needs more than quotes.
+fn question(attempt: &Attempt, homes: &Homes) -> Option<String> {
+    let usable = |path: &&String| visible(path) == **path && path.chars().count() < 200;
+    let found = attempt
         .found
         .as_ref()
         .filter(usable)
         .map(|path| homes.place(path));
-    word(&path.unwrap_or_else(|| rule.path.clone()))
-}
-
-/// A level as policies write it.
-pub fn level(level: Level) -> &'static str {
-    match level {
-        Level::ReadOnly => "read-only",
-        Level::AddOnly => "add-only",
-        Level::NoDelete => "no-delete",
-        Level::Writable => "writable",
-    }
-}
-
-/// `~/policy.toml:12:3`, or what stands for it.
-pub fn origin(origin: &Origin) -> String {
-    let file = visible(&origin.file);
-    if origin.line == 0 {
-        file
-    } else {
-        format!("{file}:{}:{}", origin.line, origin.column)
-    }
+    found
+        .or_else(|| Some(attempt.rule.as_ref()?.path.clone()))
+        .map(|path| word(&path))
 }
 
 /// An operation in a count.
@@ -148,64 +163,12 @@ pub fn operation(operation: Operation) -> &'static str {
     }
 }
 
-/// `214 attempts refused in 1 recursive delete under ~/.pi/agent`.
-pub fn tally(summary: &Summary) -> String {
-    let attempts = counted(summary.attempts(), "attempt");
-    match summary.roots() {
-        [] => format!("{attempts} refused"),
-        [root] => format!("{attempts} refused {}", shape(root)),
-        roots => {
-            let mut parts: Vec<_> = roots
-                .iter()
-                .take(ROOTS)
-                .map(|root| format!("{} {}", root.attempts(), shape(root)))
-                .collect();
-            if let Some(rest) = roots.get(ROOTS..).filter(|rest| !rest.is_empty()) {
-                let count: u64 = rest.iter().map(Root::attempts).sum();
-                parts.push(format!(
-                    "{count} under {}",
-                    counted(rest.len() as u64, "other rule")
-                ));
-            }
-            format!("{attempts} refused: {}", parts.join(", "))
-        }
-    }
-}
-
-/// `in 1 recursive delete under ~/.pi/agent`, `(2 delete, 1 write) under ~/.codex`.
-fn shape(root: &Root) -> String {
-    let how = match root.recursive_deletes() {
-        Some(count) => format!("in {}", counted(count as u64, "recursive delete")),
-        None => format!("({})", operations(root)),
-    };
-    match &root.rule {
-        Some(rule) if rule.contains(['*', '?', '[', '{']) => {
-            format!("{how} matching {}", visible(rule))
-        }
-        Some(rule) => format!("{how} under {}", visible(rule)),
-        None => format!("{how} that no policy allows"),
-    }
-}
-
-/// The most frequent first.
-fn operations(root: &Root) -> String {
-    let mut counts: Vec<_> = root.by_operation.iter().collect();
-    counts.sort_by_key(|&(_, &count)| std::cmp::Reverse(count));
-    match counts.as_slice() {
-        [(only, _)] => operation(**only).into(),
-        several => several
-            .iter()
-            .map(|&(&kind, count)| format!("{count} {}", operation(kind)))
-            .collect::<Vec<_>>()
-            .join(", "),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::policy::{Level, Origin};
     use crate::record::samples::{attempt, rule};
 
     fn said(attempt: &Attempt) -> String {
@@ -256,6 +219,56 @@ mod tests {
     }
 
     #[test]
+    fn rules_that_no_file_holds_and_the_default_are_named() {
+        let mut attempt = attempt(9, Operation::Create, "/home/u/x");
+        attempt.arguments = Vec::new();
+        let origin = Origin {
+            file: BUILT_IN.into(),
+            line: 0,
+            column: 0,
+        };
+        attempt.rule = Some(RuleNote {
+            policy: BUILT_IN.into(),
+            origin,
+            ..rule("~/.config/guard")
+        });
+        assert!(
+            said(&attempt).contains(" rule ~/.config/guard = \"read-only\" (built in); see"),
+            "{}",
+            said(&attempt)
+        );
+        attempt.rule = None;
+        assert_eq!(
+            said(&attempt),
+            "guard: refused: node (pid 9) may not create ~/x\n\
+             guard:          no rule names it, so the policy's default holds; see `guard explain ~/x`\n"
+        );
+    }
+
+    #[test]
+    fn a_place_is_named_once() {
+        let shipped = rule("~/.pi/agent");
+        assert_eq!(
+            rule_and_place(&shipped),
+            "rule ~/.pi/agent = \"read-only\" (policy pi:4)"
+        );
+        let origin = Origin {
+            file: "my.toml".into(),
+            line: 7,
+            column: 1,
+        };
+        let own = RuleNote {
+            policy: "my.toml".into(),
+            origin,
+            ..shipped
+        };
+        assert_eq!(
+            rule_and_place(&own),
+            "rule ~/.pi/agent = \"read-only\" (my.toml:7)"
+        );
+    }
+
+    #[test]
     fn names_cannot_forge_a_line_of_their_own() {
         let mut attempt = attempt(
             9,
@@ -291,47 +304,5 @@ mod tests {
             attempt.syscall = call.into();
             assert!(said(&attempt).contains(words), "{call}: {}", said(&attempt));
         }
-    }
-
-    fn counted_up(attempts: &[(i32, Operation, Option<&str>)]) -> String {
-        let mut summary = Summary::default();
-        for &(pid, operation, path) in attempts {
-            let mut attempt = attempt(pid, operation, "/x");
-            attempt.rule = path.map(rule);
-            summary.count(&attempt);
-        }
-        tally(&summary)
-    }
-
-    #[test]
-    fn the_tally_fits_what_was_tried() {
-        use Operation::{Create, Delete, Forbidden, Write};
-        let pi = Some("~/.pi/agent");
-        assert_eq!(
-            counted_up(&[(1, Delete, pi)]),
-            "1 attempt refused (delete) under ~/.pi/agent"
-        );
-        assert_eq!(
-            counted_up(&[(1, Delete, pi); 214]),
-            "214 attempts refused in 1 recursive delete under ~/.pi/agent"
-        );
-        assert_eq!(
-            counted_up(&[(1, Write, pi), (1, Delete, pi), (2, Delete, pi)]),
-            "3 attempts refused (2 delete, 1 write) under ~/.pi/agent"
-        );
-        let mut several = vec![(1, Delete, pi); 3];
-        several.extend([(2, Delete, pi); 3]);
-        several.extend([(3, Write, Some("**/*.keystore")), (3, Forbidden, None)]);
-        assert_eq!(
-            counted_up(&several),
-            "8 attempts refused: 6 in 2 recursive deletes under ~/.pi/agent, 1 (write) matching **/*.keystore, \
-             1 (forbidden call) that no policy allows"
-        );
-        let many = ["~/1", "~/2", "~/3", "~/4", "~/5", "~/6"].map(|path| (1, Create, Some(path)));
-        assert_eq!(
-            counted_up(&many),
-            "6 attempts refused: 1 (create) under ~/1, 1 (create) under ~/2, 1 (create) under ~/3, \
-             1 (create) under ~/4, 2 under 2 other rules"
-        );
     }
 }
