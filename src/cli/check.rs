@@ -8,6 +8,7 @@ use super::Failure;
 use super::policies::{self, Loaded};
 use super::words::{counted, visible};
 use crate::plan::{Effect, Plan, Row, RuleId, Target, Via};
+use crate::policy::shipped::BUILT_IN;
 use crate::policy::{Level, OnAttempt};
 
 /// What `guard check` is asked.
@@ -35,17 +36,7 @@ fn report(plan: &Plan, on_attempt: OnAttempt) -> String {
     text.push_str(&table(plan, &rows));
     text.push_str(&idle(&rows));
     text.push_str(&aliases(plan));
-    if !plan.kept.is_empty() {
-        let kept: Vec<_> = plan
-            .kept
-            .iter()
-            .map(|kept| visible(&plan.show(&kept.path)))
-            .collect();
-        text.push_str(&format!(
-            "\nThese keep their names, since something protected lies below or behind them:\n  {}\n",
-            kept.join(", ")
-        ));
-    }
+    text.push_str(&kept(plan));
     text.push_str(&lowered(plan));
     if on_attempt == OnAttempt::Fail {
         text.push_str("\nA command that succeeds although something was refused ends with 123.\n");
@@ -127,10 +118,14 @@ fn spot(plan: &Plan, shown: &str, target: &Target, stricter: Option<RuleId>) -> 
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Lines that name nothing here.
+/// Lines of the policy that name nothing here.
 fn idle(rows: &[Row<'_>]) -> String {
     let mut text = String::new();
-    for rule in rows.iter().map(|row| row.rule) {
+    for rule in rows
+        .iter()
+        .map(|row| row.rule)
+        .filter(|rule| rule.policy != BUILT_IN)
+    {
         let Effect::Nothing(why) = &rule.effect else {
             continue;
         };
@@ -168,6 +163,23 @@ fn aliases(plan: &Plan) -> String {
         ));
     }
     text
+}
+
+/// Directories and links above and before what is protected.
+fn kept(plan: &Plan) -> String {
+    let mut paths: Vec<_> = plan.kept.iter().map(|kept| kept.path.as_path()).collect();
+    if paths.is_empty() {
+        return String::new();
+    }
+    paths.sort_unstable();
+    let paths: Vec<_> = paths
+        .into_iter()
+        .map(|path| visible(&plan.show(path)))
+        .collect();
+    format!(
+        "\nThese keep their names, since something protected lies below or behind them:\n  {}\n",
+        paths.join(", ")
+    )
 }
 
 /// Which levels this version takes more strictly than they are written.

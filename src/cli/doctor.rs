@@ -9,20 +9,20 @@ use crate::launch::{Capability, Need, probe};
 /// Prints every capability. Succeeds when nothing that is required is missing.
 pub fn main(out: &mut dyn Write) -> Result<i32, Failure> {
     let capabilities = probe();
-    let missing = capabilities
-        .iter()
-        .filter(|one| one.works.is_err() && one.needed == Need::Required)
-        .count();
-    write!(out, "{}", table(&capabilities))?;
-    if missing == 0 {
-        writeln!(out, "\nguard can enforce its policies on this machine.")?;
-        Ok(0)
+    let (status, verdict) = verdict(&capabilities);
+    writeln!(out, "{}\n{verdict}", table(&capabilities))?;
+    Ok(status)
+}
+
+fn verdict(capabilities: &[Capability]) -> (i32, &'static str) {
+    let missing = |one: &Capability| one.works.is_err() && one.needed == Need::Required;
+    if capabilities.iter().any(missing) {
+        (
+            1,
+            "guard cannot start a command safely on this machine: see what is marked MISSING.",
+        )
     } else {
-        writeln!(
-            out,
-            "\nguard cannot start a command safely on this machine: see what is marked MISSING."
-        )?;
-        Ok(1)
+        (0, "guard can enforce its policies on this machine.")
     }
 }
 
@@ -81,5 +81,7 @@ mod tests {
              \u{20}                           use Linux 5.19 or later\n\
              absent   sync wake-up       slower without\n"
         );
+        assert_eq!(verdict(&capabilities).0, 1);
+        assert_eq!(verdict(&capabilities[2..]).0, 0);
     }
 }

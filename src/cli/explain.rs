@@ -10,6 +10,7 @@ use super::words::visible;
 use super::{Failure, surroundings};
 use crate::plan::{Enforcer, Explanation, Plan, RuleId};
 use crate::policy::Level;
+use crate::policy::shipped::BUILT_IN;
 
 /// What `guard explain` is asked.
 #[derive(Args, Debug)]
@@ -87,17 +88,17 @@ fn text(plan: &Plan, explanation: &Explanation) -> String {
 /// `~/.pi/agent = "read-only" from policy pi:5 (pi's sessions)`.
 fn rule(plan: &Plan, id: RuleId) -> String {
     let rule = plan.rule(id);
+    let place = if rule.policy == BUILT_IN {
+        ", built in".to_owned()
+    } else {
+        format!(" from {}", visible(&rule.origin.to_string()))
+    };
     let why = rule
         .why
         .as_ref()
         .map(|why| format!(" ({})", visible(why)))
         .unwrap_or_default();
-    format!(
-        "{} = \"{}\" from {}{why}",
-        visible(&rule.shown),
-        rule.level,
-        visible(&rule.origin.to_string())
-    )
+    format!("{} = \"{}\"{place}{why}", visible(&rule.shown), rule.level)
 }
 
 /// What may happen at a level.
@@ -118,7 +119,7 @@ fn enforced(enforcer: Enforcer) -> &'static str {
         Enforcer::SupervisorAlone => {
             "by guard's supervisor, which records it; the kernel cannot tell this path from its neighbours"
         }
-        Enforcer::Nobody => "by nobody: it is let through",
+        Enforcer::Nobody => "nothing is refused here",
     }
 }
 
@@ -161,6 +162,21 @@ mod tests {
     }
 
     #[test]
+    fn guards_own_files_need_no_line() {
+        let machine = Machine::new(&[]);
+        let plan = machine.plan("version = 1\n");
+        let said = text(
+            &plan,
+            &plan
+                .explain(&machine.home().join(".config/guard/policy.toml"))
+                .unwrap(),
+        );
+        let rule =
+            "  rule      ~/.config/guard = \"read-only\", built in (guard's own configuration)\n";
+        assert!(said.contains(rule), "{said}");
+    }
+
+    #[test]
     fn a_path_above_it_keeps_its_name_and_others_are_free() {
         let machine = Machine::new(&[".pi/agent", "other"]);
         let plan = machine.plan("version = 1\n[paths]\n\"~/.pi/agent\" = \"read-only\"\n");
@@ -182,7 +198,7 @@ mod tests {
             "{free}"
         );
         assert!(
-            free.contains("  enforced  by nobody: it is let through\n"),
+            free.contains("  enforced  nothing is refused here\n"),
             "{free}"
         );
         assert!(!free.contains("  but "), "{free}");

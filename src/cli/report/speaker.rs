@@ -1,6 +1,8 @@
 //! Saying things on stderr from the supervisor, which must not wait for whoever reads them.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -35,9 +37,14 @@ struct Voice {
 }
 
 impl Speaker {
-    /// Speaks on stderr.
+    /// Speaks on stderr, past the lock of [`io::stderr`]: a thread that waits for a reader must not hold it.
     pub fn stderr() -> Self {
-        Self::new(Box::new(|| Box::new(io::stderr())))
+        Self::new(Box::new(|| {
+            match io::stderr().as_fd().try_clone_to_owned() {
+                Ok(own) => Box::new(File::from(own)),
+                Err(_) => Box::new(io::stderr()),
+            }
+        }))
     }
 
     /// Speaks to what `open` gives.
@@ -93,6 +100,7 @@ impl Voice {
                     }
                     write(&mut *to, text.as_bytes());
                 }
+                drop(to);
                 drop(going);
             })?;
         Ok(Self {
