@@ -10,5 +10,5 @@ mod sys;
 mod wall;
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    cli::main()
 }

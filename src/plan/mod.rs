@@ -1,9 +1,36 @@
 //! A policy met with one machine: which existing places have which level, which names must stay, and why.
+//!
+//! [`Plan::resolve`] is the only way to a [`Plan`]. It looks at the disk once, through [`walk`]; everything after that
+//! is a lookup in memory.
 #![forbid(unsafe_code)]
 
+mod alias;
+mod error;
+mod expand;
+mod explain;
+mod host;
+mod index;
+mod kept;
+mod mounts;
+mod resolve;
+mod trust;
+mod walk;
+mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Level, Origin};
+use crate::policy::{Firmness, Level, OnAttempt, Origin, Part};
+
+pub use error::PlanError;
+pub use explain::{Enforcer, Explanation, Row};
+pub use host::{Home, Host};
+pub use mounts::{Mount, Mounts, Overlay};
+
+use index::Index;
 
 /// What a file is known by for as long as it exists, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,8 +42,30 @@ pub struct Identity {
 }
 
 /// Index into [`Plan::rules`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(pub usize);
+
+/// Whether a rule does anything here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It gives some path its level.
+    Holds,
+    /// It names nothing on this machine: a variable is not set.
+    Nothing(String),
+    /// It would loosen what another rule protects, and the stricter level stays.
+    Ignored(String),
+}
+
+/// A path that a rule stands for here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Absolute, without symbolic links in what exists.
+    pub path: PathBuf,
+    /// What is there now.
+    pub identity: Option<Identity>,
+    /// How it came to be.
+    pub via: Via,
+}
 
 /// A rule with its variables expanded.
 #[derive(Clone, Debug)]
@@ -31,6 +80,14 @@ pub struct PlannedRule {
     pub policy: String,
     /// Where it is written.
     pub origin: Origin,
+    /// Whether it does anything here.
+    pub effect: Effect,
+    /// The paths that it stands for here, aliases too; empty for a glob.
+    pub targets: Vec<Target>,
+    /// How much it gives way to others.
+    firmness: Firmness,
+    /// The variable that its path starts with.
+    lead: Option<Part>,
 }
 
 /// How a [`Place`] came to be.
@@ -45,11 +102,11 @@ pub enum Via {
 }
 
 /// A path with a level of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Absolute, without symbolic links in what exists, `.` or `..`.
     pub path: PathBuf,
-    /// What is there now; none when nothing is.
+    /// What is there now; none when nothing is, or when it cannot be looked at.
     pub identity: Option<Identity>,
     /// The rule that gives the level.
     pub rule: RuleId,
@@ -60,7 +117,7 @@ pub struct Place {
 }
 
 /// An existing directory or symbolic link on the way to a protected place: it keeps its name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Absolute, without symbolic links before the last component.
     pub path: PathBuf,
@@ -79,23 +136,42 @@ pub struct Found {
     pub rule: Option<RuleId>,
 }
 
+/// Whether something below a directory is protected that the directory itself is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Below {
+    /// The whole of it may have the level of the directory.
+    Nothing,
+    /// Somewhere below lies a stricter place, or a link that keeps its name: the directory is a gap.
+    Stricter,
+}
+
 /// Everything that the wall and the supervisor need to know of a policy on this machine.
 #[derive(Debug)]
 pub struct Plan {
     /// The policy's name for messages: `default`, or the file.
     pub policy: String,
-    /// All rules; those without an effect too.
+    /// All rules; those without an effect too. First the policy's in their order, then the workspace's, then those that
+    /// are built in.
     pub rules: Vec<PlannedRule>,
     /// The level of what no rule names.
     pub default: Level,
-    /// Every path with a level of its own.
+    /// What an attempt does to the exit status of a command that succeeded.
+    pub on_attempt: OnAttempt,
+    /// Every path with a level of its own, each once.
     pub places: Vec<Place>,
-    /// Directories and links that keep their names.
+    /// Directories and links that keep their names, each once.
     pub kept: Vec<Kept>,
     /// The home directory, canonical.
     pub home: PathBuf,
     /// Things to say once at start, in words.
     pub notices: Vec<String>,
+    /// The home directory as the environment has it.
+    named_home: PathBuf,
+    index: Index,
+    /// All writable ancestors of stricter places and of kept links, existing or not.
+    gaps: HashSet<PathBuf>,
+    by_identity: HashMap<Identity, usize>,
+    missing: Vec<usize>,
 }
 
 impl Plan {
@@ -103,14 +179,75 @@ impl Plan {
     /// itself or one of its parents, the stricter of equals.
     #[must_use]
     pub fn lookup(&self, path: &Path) -> Found {
-        let _ = path;
-        Found { level: self.default, rule: None }
+        self.index.lookup(&self.places, path)
     }
 
     /// Whether some glob is stricter than what surrounds it, so that no directory can be left to the kernel alone.
     #[must_use]
     pub fn has_strict_globs(&self) -> bool {
-        false
+        self.index.globs.iter().any(|glob| self.is_strict(glob))
+    }
+
+    /// Whether a glob may protect something at or below `path` that its surroundings do not. Finer than
+    /// [`Self::has_strict_globs`], since a glob concerns only what lies below the directory before its first wildcard.
+    #[must_use]
+    pub fn strict_globs_below(&self, path: &Path) -> Below {
+        let concerns =
+            |glob: &index::GlobRule| glob.base.starts_with(path) || path.starts_with(&glob.base);
+        match self
+            .index
+            .globs
+            .iter()
+            .any(|glob| concerns(glob) && self.is_strict(glob))
+        {
+            true => Below::Stricter,
+            false => Below::Nothing,
+        }
+    }
+
+    /// Whether something at or below the glob's directory is writable without it.
+    fn is_strict(&self, glob: &index::GlobRule) -> bool {
+        let writable = |level: Level| level.enforced() == Level::Writable;
+        !writable(glob.level)
+            && (writable(self.lookup(&glob.base).level)
+                || self
+                    .places
+                    .iter()
+                    .any(|place| writable(place.level) && place.path.starts_with(&glob.base))
+                || self.index.globs.iter().any(|other| writable(other.level)))
+    }
+
+    /// Whether `path` is a proper ancestor of some place whose enforced level is stricter than the level of `path`, or of
+    /// a link that keeps its name: then it cannot be left to the kernel as a whole.
+    #[must_use]
+    pub fn names_below(&self, path: &Path) -> Below {
+        if self.gaps.contains(path) {
+            Below::Stricter
+        } else {
+            Below::Nothing
+        }
+    }
+
+    /// The place that has this identity; the stricter of several.
+    #[must_use]
+    pub fn place_by_identity(&self, identity: Identity) -> Option<&Place> {
+        self.by_identity
+            .get(&identity)
+            .map(|index| &self.places[*index])
+    }
+
+    /// The places at or below `path` where nothing is yet.
+    pub fn missing_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
+        self.missing
+            .iter()
+            .map(|index| &self.places[*index])
+            .filter(move |place| place.path.starts_with(path))
+    }
+
+    /// A path for people: home as `~`, lossy where it is not UTF-8.
+    #[must_use]
+    pub fn show(&self, path: &Path) -> String {
+        expand::show(path, &[&self.home, &self.named_home])
     }
 
     /// The rule with this number.

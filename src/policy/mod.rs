@@ -1,7 +1,24 @@
 //! What a policy says, before anything is known about the machine: levels, rules, variables, shipped policies.
+//!
+//! Text is checked here once and for all ([`parse`]); what the paths mean on this machine is `plan`'s concern.
 #![forbid(unsafe_code)]
 
+mod discover;
+mod error;
+mod parse;
+mod pattern;
+pub mod shipped;
+mod suggest;
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+pub use discover::{Discovered, Search, discover, load};
+pub use error::{PatternProblem, PolicyError, Problem};
+pub use parse::parse;
+pub use pattern::{Part, Pattern, Template, compile};
+pub use suggest::{Hint, nearest};
 
 /// What may happen to a place. Ordered: the stricter level is the smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,6 +35,14 @@ pub enum Level {
 }
 
 impl Level {
+    /// All levels, the strictest first.
+    pub const ALL: [Self; 4] = [
+        Self::ReadOnly,
+        Self::AddOnly,
+        Self::NoDelete,
+        Self::Writable,
+    ];
+
     /// The level that this version really enforces: everything but `writable` is treated as `read-only`.
     #[must_use]
     pub fn enforced(self) -> Self {
@@ -25,6 +50,23 @@ impl Level {
             Self::Writable => Self::Writable,
             Self::ReadOnly | Self::AddOnly | Self::NoDelete => Self::ReadOnly,
         }
+    }
+
+    /// The word for it in a policy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read-only",
+            Self::AddOnly => "add-only",
+            Self::NoDelete => "no-delete",
+            Self::Writable => "writable",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -37,4 +79,65 @@ pub struct Origin {
     pub line: usize,
     /// Column in characters, from 1; 0 when there is no text.
     pub column: usize,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
+/// What a refused attempt does to the exit status of a command that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnAttempt {
+    /// Nothing: it is reported.
+    Report,
+    /// The run fails with 123.
+    Fail,
+}
+
+/// How much a rule gives way to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Firmness {
+    /// The most specific wins, the stricter of equals.
+    Ordinary,
+    /// Nothing at or below it can be looser.
+    Firm,
+    /// It counts only where it loosens the surroundings, and never against a rule for the same path.
+    Weak,
+}
+
+/// One line of `[paths]`.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The path or glob as written.
+    pub text: String,
+    /// The same, taken apart.
+    pub pattern: Pattern,
+    /// What may happen to it.
+    pub level: Level,
+    /// Why, in the policy's words.
+    pub why: Option<String>,
+    /// The name of the policy that holds the rule: `pi`, or a file.
+    pub policy: String,
+    /// Where it is written.
+    pub origin: Origin,
+    /// How much it gives way.
+    pub firmness: Firmness,
+}
+
+/// A policy as written, all its text checked, with what it includes.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The shipped name, or the file as the person named it.
+    pub name: String,
+    /// The level of what no rule names.
+    pub default: Level,
+    /// What an attempt does to the exit status.
+    pub on_attempt: OnAttempt,
+    /// Its own rules in the order of the text, then those of each included policy.
+    pub rules: Vec<Rule>,
 }

@@ -1,0 +1,89 @@
+//! From `--policy` and what the machine says to a plan.
+
+use std::env;
+use std::path::PathBuf;
+
+use super::{Failure, surroundings};
+use crate::plan::{Host, Plan};
+use crate::policy::{OnAttempt, Search, discover};
+
+/// A policy met with this machine.
+pub struct Loaded {
+    /// What is protected.
+    pub plan: Plan,
+    /// What a refusal does to the exit status.
+    pub on_attempt: OnAttempt,
+}
+
+/// Finds, reads and resolves the policy; the workspace's own with it.
+pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
+    let uid = surroundings::uid();
+    let uid = uid
+        .ok_or_else(|| Failure::Words("cannot read /proc/self/status: is /proc mounted?".into()))?;
+    let binary = env::current_exe().ok();
+    let host = Host::gather(
+        env::vars_os(),
+        working_directory()?,
+        binary,
+        surroundings::database_home(),
+        uid,
+    )?;
+    let home = host.home()?;
+    let workspace = host.workspace();
+    let found = discover(&Search {
+        asked,
+        env: &|name| env::var_os(name),
+        home: Some(&home.path),
+        workspace: Some(&workspace),
+    })?;
+    let plan = Plan::resolve(&found.base, found.workspace.as_ref(), &host)?;
+    Ok(Loaded {
+        on_attempt: plan.on_attempt,
+        plan,
+    })
+}
+
+/// The working directory.
+pub fn working_directory() -> Result<PathBuf, Failure> {
+    env::current_dir()
+        .map_err(|error| Failure::Words(format!("the working directory cannot be found: {error}")))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::plan::Mounts;
+    use crate::policy::parse;
+
+    /// A home directory of its own for plans to be made for.
+    pub(crate) struct Machine(tempfile::TempDir);
+
+    impl Machine {
+        pub(crate) fn new(folders: &[&str]) -> Self {
+            let home = tempfile::tempdir().unwrap();
+            for folder in folders {
+                fs::create_dir_all(home.path().join(folder)).unwrap();
+            }
+            Self(home)
+        }
+
+        pub(crate) fn home(&self) -> &Path {
+            self.0.path()
+        }
+
+        pub(crate) fn plan(&self, text: &str) -> Plan {
+            let host = Host {
+                env: [("HOME".into(), self.home().into())].into(),
+                cwd: self.home().join("project"),
+                guard_binary: None,
+                passwd_home: None,
+                uid: 1000,
+                mounts: Mounts::default(),
+            };
+            Plan::resolve(&parse(text, "p.toml").unwrap(), None, &host).unwrap()
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The sentences about a refused call. People read them, and models: what happened, by which rule, what to look at.
+
+use crate::cli::words::{Homes, visible, word};
+use crate::policy::shipped::BUILT_IN;
+use crate::record::{Attempt, Operation, RuleNote, Scope};
+
+/// The two lines about a refused call.
+pub fn refusal(attempt: &Attempt, homes: &Homes) -> String {
+    let who = process(attempt, homes);
+    let what = action(attempt);
+    let because = attempt
+        .because
+        .as_deref()
+        .map(|because| format!(": {}", visible(because)))
+        .unwrap_or_default();
+    let object = object(attempt, homes);
+    let (object, law) = match (Scope::of(attempt), &attempt.rule) {
+        (Scope::Every, _) => {
+            let object = object
+                .map(|object| format!(" ({object})"))
+                .unwrap_or_default();
+            (object, format!("refused under every policy{because}"))
+        }
+        (_, rule) => {
+            let object = format!(" {}", object.unwrap_or_else(|| "what it named".into()));
+            let law = rule.as_ref().map_or_else(
+                || "no rule names it, so the policy's default holds".into(),
+                law,
+            );
+            let ask = question(attempt, homes)
+                .map(|path| format!("; see `guard explain {path}`"))
+                .unwrap_or_default();
+            (object, format!("{law}{because}{ask}"))
+        }
+    };
+    format!("guard: refused: {who} may not {what}{object}\nguard:          {law}\n")
+}
+
+/// `rule ~/.pi/agent = "read-only" (policy pi)`.
+fn law(rule: &RuleNote) -> String {
+    let lowered = match rule.level.enforced() {
+        level if level == rule.level => String::new(),
+        level => format!("enforced as \"{level}\" for now; "),
+    };
+    format!(
+        "rule {} = \"{}\" ({lowered}{})",
+        visible(&rule.path),
+        rule.level,
+        source(rule)
+    )
+}
+
+/// `policy pi`, or `built in`.
+fn source(rule: &RuleNote) -> String {
+    if rule.policy == BUILT_IN {
+        rule.policy.clone()
+    } else {
+        format!("policy {}", visible(&rule.policy))
+    }
+}
+
+/// `policy pi:5`, `policy ~/p.toml, ~/base.toml:3`, or `built in`: a rule with its place.
+pub fn rule_and_place(rule: &RuleNote) -> String {
+    let origin = visible(&rule.origin.to_string());
+    if origin.starts_with(&rule.policy) || origin.starts_with("policy ") {
+        format!(
+            "rule {} = \"{}\" ({origin})",
+            visible(&rule.path),
+            rule.level
+        )
+    } else {
+        format!(
+            "rule {} = \"{}\" ({}; {origin})",
+            visible(&rule.path),
+            rule.level,
+            source(rule)
+        )
+    }
+}
+
+/// `node (pid 4312, `node --test create.test.js`)`.
+pub fn process(attempt: &Attempt, homes: &Homes) -> String {
+    let name = [&attempt.executable]
+        .into_iter()
+        .chain(attempt.arguments.first())
+        .filter_map(|path| path.rsplit('/').next())
+        .find(|name| !name.is_empty())
+        .map_or_else(|| "a process".into(), visible);
+    if attempt.arguments.is_empty() {
+        format!("{name} (pid {})", attempt.pid)
+    } else {
+        format!(
+            "{name} (pid {}, `{}`)",
+            attempt.pid,
+            homes.command(&attempt.arguments)
+        )
+    }
+}
+
+/// What the call would have done, as it follows "may not".
+fn action(attempt: &Attempt) -> String {
+    let call = attempt.syscall.as_str();
+    match attempt.operation {
+        Operation::Create => "create".into(),
+        Operation::Write if call.contains("truncate") => "truncate".into(),
+        Operation::Write => "write to".into(),
+        Operation::Delete => "delete".into(),
+        Operation::Rename => "rename or move".into(),
+        Operation::Replace => "replace".into(),
+        Operation::Link => "make a second name for".into(),
+        Operation::Metadata => format!("change {} of", aspect(call)),
+        Operation::Forbidden => format!("call {}", visible(call)),
+    }
+}
+
+/// What of a file's metadata a system call changes.
+fn aspect(call: &str) -> &'static str {
+    const TABLE: [(&str, &str); 4] = [
+        ("chmod", "the mode"),
+        ("chown", "the owner"),
+        ("utime", "the times"),
+        ("xattr", "the extended attributes"),
+    ];
+    TABLE
+        .iter()
+        .find(|(part, _)| call.contains(part))
+        .map_or("the metadata", |(_, aspect)| aspect)
+}
+
+/// The object in question, home as `~`.
+fn object(attempt: &Attempt, homes: &Homes) -> Option<String> {
+    attempt
+        .found
+        .as_ref()
+        .or(attempt.asked.first())
+        .map(|path| homes.place(path))
+}
+
+/// The path for `guard explain`: the object, or the rule's when that name needs more than quotes.
+fn question(attempt: &Attempt, homes: &Homes) -> Option<String> {
+    let usable = |path: &&String| visible(path) == **path && path.chars().count() < 200;
+    let found = attempt
+        .found
+        .as_ref()
+        .filter(usable)
+        .map(|path| homes.place(path));
+    found
+        .or_else(|| Some(attempt.rule.as_ref()?.path.clone()))
+        .map(|path| word(&path))
+}
+
+/// An operation in a count.
+pub fn operation(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Create => "create",
+        Operation::Write => "write",
+        Operation::Delete => "delete",
+        Operation::Rename => "rename",
+        Operation::Replace => "replace",
+        Operation::Link => "link",
+        Operation::Metadata => "metadata",
+        Operation::Forbidden => "forbidden call",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::policy::{Level, Origin};
+    use crate::record::samples::{attempt, rule};
+
+    fn said(attempt: &Attempt) -> String {
+        refusal(attempt, &Homes::new(Path::new("/home/u")))
+    }
+
+    #[test]
+    fn a_refusal_names_process_object_rule_and_what_to_ask() {
+        let attempt = attempt(4312, Operation::Delete, "/home/u/.pi/agent/sessions");
+        assert_eq!(
+            said(&attempt),
+            "guard: refused: node (pid 4312, `node --test create.test.js`) may not delete ~/.pi/agent/sessions\n\
+             guard:          rule ~/.pi/agent = \"read-only\" (policy pi); see `guard explain ~/.pi/agent/sessions`\n"
+        );
+    }
+
+    #[test]
+    fn the_reason_and_a_level_that_is_stricter_than_written_are_said() {
+        let mut attempt = attempt(9, Operation::Rename, "/home/u/.pi");
+        attempt.because = Some("it is a parent of ~/.pi/agent, whose name must stay".into());
+        attempt.rule = Some(RuleNote {
+            level: Level::AddOnly,
+            ..rule("~/.pi/agent")
+        });
+        assert_eq!(
+            said(&attempt),
+            "guard: refused: node (pid 9, `node --test create.test.js`) may not rename or move ~/.pi\n\
+             guard:          rule ~/.pi/agent = \"add-only\" (enforced as \"read-only\" for now; policy pi): \
+             it is a parent of ~/.pi/agent, whose name must stay; see `guard explain ~/.pi`\n"
+        );
+    }
+
+    #[test]
+    fn a_call_that_no_policy_allows_has_its_own_words() {
+        let mut attempt = attempt(9, Operation::Forbidden, "");
+        attempt.rule = None;
+        attempt.found = None;
+        attempt.asked = Vec::new();
+        attempt.syscall = "mount".into();
+        attempt.executable = String::new();
+        attempt.arguments = vec!["/bin/mount".into(), "--bind".into()];
+        attempt.because = Some("a mount could hide what is protected".into());
+        assert_eq!(
+            said(&attempt),
+            "guard: refused: mount (pid 9, `/bin/mount --bind`) may not call mount\n\
+             guard:          refused under every policy: a mount could hide what is protected\n"
+        );
+    }
+
+    #[test]
+    fn rules_that_no_file_holds_and_the_default_are_named() {
+        let mut attempt = attempt(9, Operation::Create, "/home/u/x");
+        attempt.arguments = Vec::new();
+        let origin = Origin {
+            file: BUILT_IN.into(),
+            line: 0,
+            column: 0,
+        };
+        attempt.rule = Some(RuleNote {
+            policy: BUILT_IN.into(),
+            origin,
+            ..rule("~/.config/guard")
+        });
+        assert!(
+            said(&attempt).contains(" rule ~/.config/guard = \"read-only\" (built in); see"),
+            "{}",
+            said(&attempt)
+        );
+        attempt.rule = None;
+        assert_eq!(
+            said(&attempt),
+            "guard: refused: node (pid 9) may not create ~/x\n\
+             guard:          no rule names it, so the policy's default holds; see `guard explain ~/x`\n"
+        );
+    }
+
+    #[test]
+    fn a_place_is_named_once() {
+        let shipped = rule("~/.pi/agent");
+        assert_eq!(
+            rule_and_place(&shipped),
+            "rule ~/.pi/agent = \"read-only\" (policy pi:4)"
+        );
+        let origin = Origin {
+            file: "my.toml".into(),
+            line: 7,
+            column: 1,
+        };
+        let own = RuleNote {
+            policy: "my.toml".into(),
+            origin,
+            ..shipped
+        };
+        assert_eq!(
+            rule_and_place(&own),
+            "rule ~/.pi/agent = \"read-only\" (my.toml:7)"
+        );
+    }
+
+    #[test]
+    fn names_cannot_forge_a_line_of_their_own() {
+        let mut attempt = attempt(
+            9,
+            Operation::Write,
+            "/home/u/.pi/agent/a\nguard: all is well\u{1b}[1A",
+        );
+        attempt.arguments = Vec::new();
+        let said = said(&attempt);
+        assert_eq!(said.lines().count(), 2);
+        assert!(!said.contains('\u{1b}'));
+        assert!(
+            said.contains(
+                "node (pid 9) may not write to ~/.pi/agent/a\\nguard: all is well\\e[1A\n"
+            ),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("see `guard explain ~/.pi/agent`\n"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn metadata_says_which() {
+        for (call, words) in [
+            ("fchmodat2", "may not change the mode of ~/x"),
+            ("lchown", "may not change the owner of ~/x"),
+            ("utimensat", "may not change the times of ~/x"),
+            ("fsetxattr", "may not change the extended attributes of ~/x"),
+            ("ioctl", "may not change the metadata of ~/x"),
+        ] {
+            let mut attempt = attempt(1, Operation::Metadata, "/home/u/x");
+            attempt.syscall = call.into();
+            assert!(said(&attempt).contains(words), "{call}: {}", said(&attempt));
+        }
+    }
+}

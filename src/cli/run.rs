@@ -1,0 +1,95 @@
+//! `guard -- COMMAND`: brings the policy, the plan and the report together and hands them to the launcher.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::report::{Report, Setup, notice};
+use super::words::chain;
+use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
+use crate::launch::{self, Effort, Request};
+use crate::plan::Plan;
+use crate::policy::OnAttempt;
+use crate::record::{Header, Journal, VERSION, bounded};
+
+/// Runs a command. Returns guard's exit status.
+pub fn main(arguments: &RunArgs) -> i32 {
+    if arguments.command.is_empty() {
+        return usage::no_command();
+    }
+    let loaded = match policies::load(arguments.policy.as_deref()) {
+        Ok(loaded) => loaded,
+        Err(error) => return refuse(&chain(&error), EXIT_GUARD),
+    };
+    let effort = if arguments.best_effort {
+        Effort::BestEffort
+    } else {
+        Effort::Strict
+    };
+    let on_attempt = if arguments.fail_on_attempt {
+        OnAttempt::Fail
+    } else {
+        loaded.on_attempt
+    };
+    let Some(runs) = surroundings::runs() else {
+        return refuse(
+            "there is no home directory to keep the record in: set HOME",
+            EXIT_GUARD,
+        );
+    };
+    for text in &loaded.plan.notices {
+        say(&notice(text));
+    }
+    let journal = Journal::new(runs, header(&loaded.plan, &arguments.command, effort));
+    let homes = surroundings::homes();
+    let report = Report::new(Setup {
+        journal,
+        homes,
+        on_attempt,
+        effort,
+    });
+    let request = Request {
+        plan: loaded.plan,
+        command: arguments.command.clone(),
+        effort,
+    };
+    match launch::run(request, Box::new(report)) {
+        Ok(status) => status,
+        Err(error) => refuse(&chain(&error), error.exit_status()),
+    }
+}
+
+/// Says why there was no run.
+fn refuse(why: &str, status: i32) -> i32 {
+    say(&notice(why));
+    status
+}
+
+fn header(plan: &Plan, command: &[OsString], effort: Effort) -> Header {
+    let argv: Vec<_> = command
+        .iter()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    Header {
+        version: VERSION,
+        run: String::new(),
+        time: Timestamp::now(),
+        argv: bounded(&argv),
+        cwd: std::env::current_dir()
+            .unwrap_or_else(|_| PathBuf::new())
+            .to_string_lossy()
+            .into_owned(),
+        uid: surroundings::uid().unwrap_or(u32::MAX),
+        user: surroundings::user(),
+        policy: plan.policy.clone(),
+        kernel: surroundings::kernel(),
+        guard: env!("CARGO_PKG_VERSION").into(),
+        effort: match effort {
+            Effort::Strict => "strict".into(),
+            Effort::BestEffort => "best-effort".into(),
+        },
+        notes: plan.notices.clone(),
+        not_enforced: Vec::new(),
+    }
+}

@@ -1,0 +1,254 @@
+//! Gives the variables of a path their values.
+#![forbid(unsafe_code)]
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::{Host, workspace};
+use crate::policy::{Part, Template};
+
+/// On whose word a path is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The author's of the policy.
+    Author,
+    /// A variable's, the working directory's, or a symbolic link's: it can make levels stricter as it likes, and looser
+    /// only where no protected place is concerned.
+    Surroundings,
+}
+
+/// What a template stands for here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expansion {
+    /// These paths, absolute and lexically normalised; more than one only for `${workspace}`.
+    Paths(Vec<PathBuf>, Trust),
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+/// Expands a template. `home` is absolute.
+#[must_use]
+pub fn expand(template: &Template, home: &Path, host: &Host) -> Expansion {
+    let mut trust = Trust::Author;
+    let text = match text(template, home, host, &mut trust) {
+        Ok(text) => text,
+        Err(why) => return Expansion::Nothing(why),
+    };
+    let first = normalise(Path::new(&text));
+    if !first.is_absolute() {
+        // Only a default can do this: ${NAME:-relative}.
+        return Expansion::Nothing(format!("{} is not an absolute path", first.display()));
+    }
+    let mut paths = vec![first];
+    if let [Part::Workspace] = template.0.as_slice() {
+        paths.extend(workspace::elsewhere(&paths[0]));
+    }
+    Expansion::Paths(paths, trust)
+}
+
+/// The text of a template, or why it has none.
+fn text(
+    template: &Template,
+    home: &Path,
+    host: &Host,
+    trust: &mut Trust,
+) -> Result<OsString, String> {
+    let mut text = OsString::new();
+    for part in &template.0 {
+        match part {
+            Part::Text(plain) => text.push(plain),
+            Part::Home => text.push(home),
+            Part::Workspace => {
+                *trust = Trust::Surroundings;
+                text.push(workspace::top(&host.cwd));
+            }
+            Part::Tmp => match absolute(host, "TMPDIR", home) {
+                Some(value) => {
+                    *trust = Trust::Surroundings;
+                    text.push(value);
+                }
+                None => text.push("/tmp"),
+            },
+            Part::Env { name, default } => {
+                // A value in the middle is one more piece of a path; one at the start must be a whole path.
+                let value = if text.is_empty() {
+                    absolute(host, name, home)
+                } else {
+                    host.variable(name).map(OsStr::to_owned)
+                };
+                match (value, default) {
+                    (Some(value), _) => {
+                        *trust = Trust::Surroundings;
+                        text.push(value);
+                    }
+                    (None, Some(default)) => text.push(self::text(default, home, host, trust)?),
+                    (None, None) => return Err(unset(host, name)),
+                }
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// Why a variable counts as unset.
+fn unset(host: &Host, name: &str) -> String {
+    match host.variable(name) {
+        None => format!("${name} is not set"),
+        Some(value) => format!(
+            "${name} is {}, not an absolute path",
+            value.to_string_lossy()
+        ),
+    }
+}
+
+/// A variable that holds an absolute path. Programs expand a leading `~/` in such a variable themselves.
+fn absolute(host: &Host, name: &str, home: &Path) -> Option<OsString> {
+    let value = host.variable(name)?;
+    if value == "~" || value.as_bytes().starts_with(b"~/") {
+        let mut path = home.as_os_str().to_owned();
+        path.push(OsStr::from_bytes(&value.as_bytes()[1..]));
+        return Some(path);
+    }
+    value.as_bytes().starts_with(b"/").then(|| value.to_owned())
+}
+
+/// Removes `.`, `..` and doubled slashes, without looking at the disk.
+#[must_use]
+pub fn normalise(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// A path for people: home as `~`, lossy where it is not UTF-8.
+#[must_use]
+pub fn show(path: &Path, homes: &[&Path]) -> String {
+    for home in homes.iter().filter(|home| **home != Path::new("/")) {
+        if let Ok(rest) = path.strip_prefix(home) {
+            let mut text = OsString::from("~");
+            if !rest.as_os_str().is_empty() {
+                text.push("/");
+                text.push(rest);
+            }
+            return String::from_utf8_lossy(&text.into_vec()).into_owned();
+        }
+    }
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Mounts;
+    use crate::policy::Pattern;
+    use crate::policy::parse;
+
+    fn host(env: &[(&str, &[u8])]) -> Host {
+        Host {
+            env: env
+                .iter()
+                .map(|(name, value)| (name.into(), OsString::from_vec(value.to_vec())))
+                .collect(),
+            cwd: "/w/here".into(),
+            guard_binary: None,
+            passwd_home: None,
+            uid: 0,
+            mounts: Mounts::default(),
+        }
+    }
+
+    fn run(path: &str, env: &[(&str, &[u8])]) -> Expansion {
+        let policy = parse(&format!("version = 1\n[paths]\n'{path}' = 'writable'"), "x").unwrap();
+        let Pattern::Path(template) = &policy.rules[0].pattern else {
+            panic!("{path} is a glob")
+        };
+        expand(template, Path::new("/home/u"), &host(env))
+    }
+
+    fn author(path: &str) -> Expansion {
+        Expansion::Paths(vec![path.into()], Trust::Author)
+    }
+
+    fn surroundings(path: &str) -> Expansion {
+        Expansion::Paths(vec![path.into()], Trust::Surroundings)
+    }
+
+    #[test]
+    fn every_form() {
+        assert_eq!(run("/a/./b//../c/", &[]), author("/a/c"));
+        assert_eq!(run("~", &[]), author("/home/u"));
+        assert_eq!(run("~/../../..", &[]), author("/"));
+        assert_eq!(run("${X:-~/.codex}/a", &[]), author("/home/u/.codex/a"));
+        assert_eq!(
+            run("${X:-~/.codex}/a", &[("X", b"/moved")]),
+            surroundings("/moved/a")
+        );
+        assert_eq!(run("${X:-${Y:-/d}}", &[("Y", b"/y")]), surroundings("/y"));
+        assert_eq!(
+            run("~/${NAME}", &[("NAME", b".omp2")]),
+            surroundings("/home/u/.omp2")
+        );
+        assert_eq!(
+            run("~/${NAME}", &[("NAME", b"/abs")]),
+            surroundings("/home/u/abs")
+        );
+        assert_eq!(
+            run("${DB}-wal", &[("DB", b"/d/x.db")]),
+            surroundings("/d/x.db-wal")
+        );
+        assert_eq!(
+            run("${X}", &[("X", b"~/moved")]),
+            surroundings("/home/u/moved")
+        );
+        assert_eq!(run("${workspace}/t", &[]), surroundings("/w/here/t"));
+        assert_eq!(run("${tmp}/t", &[]), author("/tmp/t"));
+        assert_eq!(
+            run("${tmp}/t", &[("TMPDIR", b"/var/t")]),
+            surroundings("/var/t/t")
+        );
+        assert_eq!(run("${tmp}", &[("TMPDIR", b"t")]), author("/tmp"));
+    }
+
+    #[test]
+    fn values_that_count_as_unset() {
+        let nothing = |why: &str| Expansion::Nothing(why.to_owned());
+        assert_eq!(run("${X}/a", &[]), nothing("$X is not set"));
+        assert_eq!(run("${X}/a", &[("X", b"")]), nothing("$X is not set"));
+        assert_eq!(
+            run("${X}/a", &[("X", b"rel")]),
+            nothing("$X is rel, not an absolute path")
+        );
+        assert_eq!(run("${X:-~/d}", &[("X", b"rel")]), author("/home/u/d"));
+        assert_eq!(run("~/${X}/a", &[("X", b"")]), nothing("$X is not set"));
+        assert_eq!(
+            run("${X:-rel}", &[]),
+            nothing("rel is not an absolute path")
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_survive() {
+        let Expansion::Paths(paths, _) = run("${X}/a", &[("X", b"/\xff")]) else {
+            panic!("no path")
+        };
+        assert_eq!(paths[0].as_os_str().as_bytes(), b"/\xff/a");
+    }
+
+    #[test]
+    fn shown_to_people() {
+        let homes = [Path::new("/home/u"), Path::new("/data/u")];
+        assert_eq!(show(Path::new("/home/u"), &homes), "~");
+        assert_eq!(show(Path::new("/data/u/.pi"), &homes), "~/.pi");
+        assert_eq!(show(Path::new("/home/u2"), &homes), "/home/u2");
+        assert_eq!(show(Path::new("/a"), &[Path::new("/")]), "/a");
+    }
+}

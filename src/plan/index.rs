@@ -1,0 +1,224 @@
+//! The lookup: from a path to the rule that holds for it.
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use globset::GlobMatcher;
+
+use super::{Found, Place, RuleId};
+use crate::policy::Level;
+
+/// What a glob may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It is as specific as the path that it matches.
+    Full,
+    /// It can only make stricter what other rules say.
+    OnlyStricter,
+}
+
+/// A glob of the policy.
+#[derive(Clone, Debug)]
+pub struct GlobRule {
+    /// The directory before the first wildcard, canonical.
+    pub base: PathBuf,
+    /// Matches paths relative to `base`.
+    pub matcher: GlobMatcher,
+    /// The rule.
+    pub rule: RuleId,
+    /// Its level.
+    pub level: Level,
+    /// What it may do.
+    pub reach: Reach,
+}
+
+impl GlobRule {
+    /// Whether the glob matches exactly this path.
+    fn matches(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.base)
+            .is_ok_and(|rest| !rest.as_os_str().is_empty() && self.matcher.is_match(rest))
+    }
+}
+
+/// What a path met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A place, by its index.
+    Place(usize),
+    /// A glob, by its index.
+    Glob(usize),
+    /// No rule.
+    Default,
+}
+
+/// A rule that concerns a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The level.
+    pub level: Level,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Finds places by path.
+#[derive(Debug)]
+pub struct Index {
+    by_path: HashMap<PathBuf, usize>,
+    /// The globs.
+    pub globs: Vec<GlobRule>,
+    /// Paths that no glob can loosen.
+    pub firm: Vec<PathBuf>,
+    default: Level,
+}
+
+impl Index {
+    /// An index without rules.
+    #[must_use]
+    pub fn new(default: Level) -> Self {
+        Self {
+            by_path: HashMap::new(),
+            globs: Vec::new(),
+            firm: Vec::new(),
+            default,
+        }
+    }
+
+    /// The level of what no rule names.
+    #[must_use]
+    pub fn default(&self) -> Level {
+        self.default
+    }
+
+    /// Makes that level stricter, never looser.
+    pub fn tighten(&mut self, default: Level) {
+        self.default = self.default.min(default);
+    }
+
+    /// Adds a place unless an equal path has a level as strict. Says whether it was added.
+    pub fn insert(&mut self, places: &mut Vec<Place>, place: Place) -> Option<usize> {
+        if let Some(&index) = self.by_path.get(&place.path) {
+            if places[index].level <= place.level {
+                return None;
+            }
+            places[index] = place;
+            return Some(index);
+        }
+        self.by_path.insert(place.path.clone(), places.len());
+        places.push(place);
+        Some(places.len() - 1)
+    }
+
+    /// The place with exactly this path.
+    #[must_use]
+    pub fn exact(&self, path: &Path) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The level of a path.
+    #[must_use]
+    pub fn lookup(&self, places: &[Place], path: &Path) -> Found {
+        let hit = self.find(places, path);
+        Found {
+            level: hit.level,
+            rule: self.rule(places, hit.source),
+        }
+    }
+
+    /// The rule behind a hit.
+    #[must_use]
+    pub fn rule(&self, places: &[Place], source: Source) -> Option<RuleId> {
+        match source {
+            Source::Place(index) => Some(places[index].rule),
+            Source::Glob(index) => Some(self.globs[index].rule),
+            Source::Default => None,
+        }
+    }
+
+    /// What decides for a path.
+    #[must_use]
+    pub fn find(&self, places: &[Place], path: &Path) -> Hit {
+        let specific = self.hits(places, path).next().unwrap_or(Hit {
+            level: self.default,
+            source: Source::Default,
+        });
+        if self.globs.is_empty() {
+            return specific;
+        }
+        self.ceilings(path)
+            .chain([specific])
+            .min_by_key(|hit| hit.level)
+            .unwrap_or(specific)
+    }
+
+    /// Everything that concerns a path, the most specific first, the stricter of equals first.
+    pub fn hits<'a>(
+        &'a self,
+        places: &'a [Place],
+        path: &'a Path,
+    ) -> impl Iterator<Item = Hit> + 'a {
+        path.ancestors().flat_map(move |prefix| {
+            let place = self.exact(prefix);
+            let place = place.map(|index| Hit {
+                level: places[index].level,
+                source: Source::Place(index),
+            });
+            let mut hits: Vec<Hit> = Vec::new();
+            if !self.globs.is_empty() {
+                hits.extend(place);
+                hits.extend(self.matching(prefix, Reach::Full));
+                hits.sort_by_key(|hit| hit.level);
+                return Hits::Several(hits.into_iter());
+            }
+            Hits::One(place)
+        })
+    }
+
+    /// Globs that match exactly this path.
+    fn matching<'a>(&'a self, path: &'a Path, reach: Reach) -> impl Iterator<Item = Hit> + 'a {
+        let wanted = move |glob: &GlobRule| glob.reach == reach && glob.matches(path);
+        let hit = |(index, glob): (usize, &GlobRule)| Hit {
+            level: glob.level,
+            source: Source::Glob(index),
+        };
+        self.globs
+            .iter()
+            .enumerate()
+            .filter(move |(_, glob)| wanted(glob))
+            .map(hit)
+    }
+
+    /// What a path cannot be looser than, however specific another rule is.
+    fn ceilings<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = Hit> + 'a {
+        let firm = self
+            .firm
+            .iter()
+            .filter(|firm| path.starts_with(firm))
+            .filter_map(|firm| self.exact(firm));
+        let firm = firm.map(|index| Hit {
+            level: Level::ReadOnly,
+            source: Source::Place(index),
+        });
+        firm.chain(
+            path.ancestors()
+                .flat_map(|prefix| self.matching(prefix, Reach::OnlyStricter)),
+        )
+    }
+}
+
+/// The hits of one prefix, without an allocation where there are no globs.
+enum Hits {
+    One(Option<Hit>),
+    Several(std::vec::IntoIter<Hit>),
+}
+
+impl Iterator for Hits {
+    type Item = Hit;
+
+    fn next(&mut self) -> Option<Hit> {
+        match self {
+            Self::One(hit) => hit.take(),
+            Self::Several(hits) => hits.next(),
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! `/proc/self/mountinfo`: which mount shows a path, and what an overlay is made of.
+//!
+//! The format is in proc_pid_mountinfo(5); spaces, tabs, newlines, backslashes (and commas in options) are octal.
+#![forbid(unsafe_code)]
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::PlanError;
+
+/// One mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Its number.
+    pub id: u64,
+    /// The number of the mount that it sits on.
+    pub parent: u64,
+    /// Major and minor number of the file system, the same for all mounts that show it.
+    pub device: (u32, u32),
+    /// The directory of the file system that it shows.
+    pub root: PathBuf,
+    /// Where it shows it.
+    pub point: PathBuf,
+    /// The layers, if it is an overlay.
+    pub overlay: Option<Overlay>,
+}
+
+/// The folders that an overlay mount is made of, as its options name them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overlay {
+    /// Where changes go; two readings of one name that holds a backslash, since kernels differ in what they print.
+    pub upper: Vec<PathBuf>,
+    /// What lies below, the topmost first; data-only layers too.
+    pub lower: Vec<PathBuf>,
+}
+
+/// All mounts that the process sees.
+#[derive(Clone, Debug, Default)]
+pub struct Mounts {
+    list: Vec<Mount>,
+    children: HashMap<u64, Vec<usize>>,
+    top: Option<usize>,
+}
+
+impl Mounts {
+    /// Parses the text of a mountinfo file.
+    ///
+    /// # Errors
+    /// The first line that is not understood.
+    pub fn parse(text: &[u8]) -> Result<Self, PlanError> {
+        let lines = text
+            .split(|byte| *byte == b'\n')
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty());
+        let list = lines
+            .map(|(at, line)| mount(line).ok_or(PlanError::MountLine { line: at + 1 }))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::new(list))
+    }
+
+    /// Arranges mounts, given in the order in which they were made.
+    fn new(list: Vec<Mount>) -> Self {
+        let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (index, mount) in list.iter().enumerate() {
+            if mount.parent != mount.id {
+                children.entry(mount.parent).or_default().push(index);
+            }
+        }
+        let known: HashSet<u64> = list.iter().map(|mount| mount.id).collect();
+        let top = list.iter().position(|mount| {
+            mount.point == Path::new("/")
+                && (mount.parent == mount.id || !known.contains(&mount.parent))
+        });
+        Self {
+            list,
+            children,
+            top,
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Mount> {
+        self.list.iter()
+    }
+
+    /// Whether mounts are listed, but not the one of the root directory, as in a chroot.
+    #[must_use]
+    pub fn lacks_root(&self) -> bool {
+        self.top.is_none() && !self.list.is_empty()
+    }
+
+    /// The mount that shows an absolute path without symbolic links; none when the mount of the root directory is not
+    /// listed, as in a chroot.
+    #[must_use]
+    pub fn showing(&self, path: &Path) -> Option<&Mount> {
+        let mut index = self.top?;
+        // Walk down as the kernel does: of the mounts on this one, the first that is met on the way; the last of equals
+        // cannot be reached otherwise. A stacked mount has the same point as the one below it.
+        for _ in 0..self.list.len() {
+            let next = self
+                .children
+                .get(&self.list[index].id)
+                .into_iter()
+                .flatten()
+                .copied();
+            let met = next
+                .filter(|child| path.starts_with(&self.list[*child].point))
+                .min_by_key(|child| {
+                    (
+                        self.list[*child].point.as_os_str().len(),
+                        usize::MAX - child,
+                    )
+                });
+            match met {
+                Some(child) => index = child,
+                None => break,
+            }
+        }
+        Some(&self.list[index])
+    }
+}
+
+impl Mount {
+    /// The path inside the file system of a path that this mount shows.
+    #[must_use]
+    pub fn inside(&self, path: &Path) -> Option<PathBuf> {
+        path.strip_prefix(&self.point)
+            .ok()
+            .map(|rest| join(&self.root, rest))
+    }
+
+    /// Where this mount shows a path of its file system.
+    #[must_use]
+    pub fn outside(&self, inside: &Path) -> Option<PathBuf> {
+        inside
+            .strip_prefix(&self.root)
+            .ok()
+            .map(|rest| join(&self.point, rest))
+    }
+}
+
+/// Joins without a trailing slash where there is nothing to join.
+pub(super) fn join(base: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() {
+        base.to_path_buf()
+    } else {
+        base.join(rest)
+    }
+}
+
+/// One line: `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
+fn mount(line: &[u8]) -> Option<Mount> {
+    let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    let (major, minor) = std::str::from_utf8(fields.get(2)?).ok()?.split_once(':')?;
+    // Optional fields end with a lone hyphen.
+    let hyphen = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
+    let options = fields.get(hyphen + 3).copied().unwrap_or_default();
+    let point = path(unescape(fields.get(4)?));
+    point.is_absolute().then_some(())?;
+    Some(Mount {
+        id: number(fields[0])?,
+        parent: number(fields[1])?,
+        device: (major.parse().ok()?, minor.parse().ok()?),
+        root: path(unescape(fields[3])),
+        point,
+        overlay: (*fields.get(hyphen + 1)? == b"overlay").then(|| overlay(options)),
+    })
+}
+
+/// The layers in an overlay's options: `lowerdir=a:b`, `lowerdir+=a`, `upperdir=c`. A colon or backslash in a name has
+/// a backslash before it, and the kernel then writes all of it in octal.
+fn overlay(options: &[u8]) -> Overlay {
+    let mut layers = Overlay::default();
+    for option in options.split(|byte| *byte == b',') {
+        let Some(equals) = option.iter().position(|byte| *byte == b'=') else {
+            continue;
+        };
+        let (name, value) = (&option[..equals], unescape(&option[equals + 1..]));
+        match name {
+            b"upperdir" => {
+                layers.upper = vec![path(plain(&value)), path(value)];
+                layers.upper.dedup();
+            }
+            // Given one by one, a name is taken as it is.
+            b"lowerdir+" | b"datadir+" => layers.lower.push(path(value)),
+            b"lowerdir" => layers
+                .lower
+                .extend(layer_names(&value).into_iter().map(path)),
+            _ => {}
+        }
+    }
+    layers
+}
+
+/// Splits at colons that have no backslash before them. Data-only layers follow two colons.
+fn layer_names(value: &[u8]) -> Vec<Vec<u8>> {
+    let mut names = vec![Vec::new()];
+    let mut bytes = value.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (byte, names.last_mut()) {
+            (b':', _) => names.push(Vec::new()),
+            (b'\\', Some(name)) => name.push(bytes.next().unwrap_or(b'\\')),
+            (_, Some(name)) => name.push(byte),
+            (_, None) => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Drops the backslash before an escaped character.
+fn plain(value: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(value.len());
+    let mut bytes = value.iter().copied();
+    while let Some(byte) = bytes.next() {
+        plain.push(if byte == b'\\' {
+            bytes.next().unwrap_or(byte)
+        } else {
+            byte
+        });
+    }
+    plain
+}
+
+/// Turns `\040` and its like back into the bytes that they stand for.
+fn unescape(field: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let octal = (byte == b'\\')
+            .then(|| after.get(..3).and_then(octal))
+            .flatten();
+        plain.push(octal.unwrap_or(byte));
+        rest = if octal.is_some() { &after[3..] } else { after };
+    }
+    plain
+}
+
+/// Three octal digits as a byte.
+fn octal(digits: &[u8]) -> Option<u8> {
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
+}
+
+fn number(field: &[u8]) -> Option<u64> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+fn path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mounts(text: &str) -> Mounts {
+        Mounts::parse(text.as_bytes()).unwrap()
+    }
+
+    fn only(line: &str) -> Mount {
+        mounts(line).list.remove(0)
+    }
+
+    #[test]
+    fn fields_optional_fields_and_octal() {
+        let mount = only(
+            "36 35 98:7 /mnt1 /mnt\\0402\\134x rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n",
+        );
+        assert_eq!((mount.id, mount.parent, mount.device), (36, 35, (98, 7)));
+        assert_eq!(
+            (mount.root.as_path(), mount.point.as_path()),
+            (Path::new("/mnt1"), Path::new("/mnt 2\\x"))
+        );
+        assert_eq!(mount.overlay, None);
+        assert_eq!(
+            only("1 1 0:3 net:[402] /run/ns rw - nsfs nsfs rw").root,
+            Path::new("net:[402]")
+        );
+        assert_eq!(unescape(b"a\\04"), b"a\\04");
+        assert_eq!(unescape(b"\\303\\244"), "\u{e4}".as_bytes());
+    }
+
+    #[test]
+    fn lines_that_are_not_understood() {
+        for (line, text) in [
+            (1, "x"),
+            (1, "36 35 98 / / rw - ext3 x rw"),
+            (1, "36 35 98:0 / / rw ext3 x rw"),
+            (
+                2,
+                "36 35 98:0 / / rw - ext3 x rw\n36 a 98:0 / / rw - ext3 x rw",
+            ),
+            (1, "36 35 98:0 / here rw - ext3 x rw"),
+        ] {
+            let error = Mounts::parse(text.as_bytes()).unwrap_err();
+            assert!(
+                matches!(error, PlanError::MountLine { line: at } if at == line),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn overlay_layers() {
+        let layers = |options: &str| {
+            only(&format!("1 0 0:9 / /m rw - overlay o {options}"))
+                .overlay
+                .unwrap()
+        };
+        let simple = layers("rw,lowerdir=/a:/b,upperdir=/u,workdir=/w,xino=off");
+        assert_eq!(
+            simple,
+            Overlay {
+                upper: vec!["/u".into()],
+                lower: vec!["/a".into(), "/b".into()]
+            }
+        );
+        assert_eq!(
+            layers("rw,lowerdir=/a\\134:b:/c").lower,
+            [Path::new("/a:b"), Path::new("/c")]
+        );
+        assert_eq!(
+            layers("rw,upperdir=/u\\134:\\040v\\054w").upper,
+            [Path::new("/u: v,w"), Path::new("/u\\: v,w")]
+        );
+        assert_eq!(
+            layers("ro,lowerdir+=/a:b,lowerdir+=/c,datadir+=/d").lower,
+            [Path::new("/a:b"), Path::new("/c"), Path::new("/d")]
+        );
+        assert_eq!(
+            layers("ro,lowerdir=/a::/d").lower,
+            [Path::new("/a"), Path::new("/d")]
+        );
+        assert_eq!(layers("ro"), Overlay::default());
+    }
+
+    const TREE: &str = "\
+20 1 8:1 / / rw - ext4 a rw
+21 20 8:2 / /home rw - ext4 b rw
+22 21 0:5 / /home/u/tmp rw - tmpfs t rw
+23 20 8:1 /srv/x /mnt rw - ext4 a rw
+24 23 8:2 /u /mnt rw - ext4 b rw
+25 20 0:6 / /home/u2 rw - tmpfs t rw
+";
+
+    #[test]
+    fn the_mount_that_shows_a_path() {
+        let mounts = mounts(TREE);
+        let id = |path: &str| mounts.showing(Path::new(path)).unwrap().id;
+        assert_eq!(id("/"), 20);
+        assert_eq!(id("/homes"), 20);
+        assert_eq!(id("/home/u/tm"), 21);
+        assert_eq!(id("/home/u/tmp/x"), 22);
+        assert_eq!(id("/mnt/a"), 24, "the one on top of the stack");
+        assert_eq!(
+            id("/home/u2"),
+            21,
+            "hidden by the later mount on /home: it sits on the root"
+        );
+    }
+
+    #[test]
+    fn without_a_root_mount_nothing_is_claimed() {
+        assert!(
+            mounts("21 20 8:2 / /home rw - ext4 b rw")
+                .showing(Path::new("/home/u"))
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn paths_inside_and_outside() {
+        let mounts = mounts(TREE);
+        let mount = mounts.showing(Path::new("/mnt/a")).unwrap();
+        assert_eq!(mount.inside(Path::new("/mnt/a")), Some("/u/a".into()));
+        assert_eq!(mount.inside(Path::new("/mnt")), Some("/u".into()));
+        assert_eq!(mount.outside(Path::new("/u/a")), Some("/mnt/a".into()));
+        assert_eq!(mount.outside(Path::new("/u")), Some("/mnt".into()));
+        assert_eq!(mount.outside(Path::new("/v")), None);
+    }
+}

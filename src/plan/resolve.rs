@@ -1,0 +1,468 @@
+//! Makes a [`Plan`]: expands every rule, follows its links, and settles which rules hold.
+#![forbid(unsafe_code)]
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use globset::GlobMatcher;
+
+use super::expand::{Expansion, Trust, expand, show};
+use super::index::{GlobRule, Index, Reach};
+use super::walk::{Position, Walked, Walker};
+use super::{
+    Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
+};
+use crate::policy::{
+    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, compile, shipped,
+};
+
+/// A place that a rule asks for.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    /// The place as it would be.
+    pub(super) place: Place,
+    /// On whose word.
+    trust: Trust,
+}
+
+/// A glob that a rule asks for; the candidate is the directory before its first wildcard.
+struct GlobCandidate {
+    base: Candidate,
+    matcher: GlobMatcher,
+}
+
+/// What a list of rules asks for.
+#[derive(Default)]
+struct Asked {
+    places: Vec<Candidate>,
+    globs: Vec<GlobCandidate>,
+}
+
+/// A plan in the making.
+pub(super) struct Draft<'h> {
+    pub(super) host: &'h Host,
+    pub(super) walker: Walker,
+    /// The home directory as the environment has it.
+    pub(super) named_home: PathBuf,
+    /// The same, canonical.
+    pub(super) home: PathBuf,
+    /// The identities of the home directory and of every directory above it.
+    pub(super) home_chain: HashSet<Identity>,
+    /// Links on the way to the home directory: they are the machine's own.
+    home_links: HashSet<PathBuf>,
+    pub(super) rules: Vec<PlannedRule>,
+    pub(super) places: Vec<Place>,
+    pub(super) index: Index,
+    /// Links on the way to stricter places.
+    pub(super) links: Vec<Kept>,
+    /// The rule of the running binary.
+    pub(super) binary: Option<RuleId>,
+    notices: Vec<String>,
+}
+
+impl Plan {
+    /// Meets a policy, and the workspace's own, with this machine. The workspace's can only make levels stricter.
+    ///
+    /// # Errors
+    /// There is no home directory, or something on the way to a protected place cannot be looked at.
+    pub fn resolve(
+        policy: &Policy,
+        workspace: Option<&Policy>,
+        host: &Host,
+    ) -> Result<Self, PlanError> {
+        let mut draft = Draft::new(policy.default, host)?;
+        let base = draft.read(&policy.rules)?;
+        let own = draft.read(workspace.map_or(&[][..], |policy| &policy.rules))?;
+        let (firm, weak) = draft.built_in()?;
+        draft.close(firm)?;
+        draft.settle(base)?;
+        draft.tighten(
+            own,
+            workspace.map_or(Level::Writable, |policy| policy.default),
+        )?;
+        draft.give_way(weak);
+        let fail = |policy: &Policy| policy.on_attempt == OnAttempt::Fail;
+        let on_attempt = if fail(policy) || workspace.is_some_and(fail) {
+            OnAttempt::Fail
+        } else {
+            OnAttempt::Report
+        };
+        draft.finish(policy.name.clone(), on_attempt)
+    }
+}
+
+impl<'h> Draft<'h> {
+    /// An empty plan for a home directory.
+    fn new(default: Level, host: &'h Host) -> Result<Self, PlanError> {
+        let named = host.home()?;
+        let mut walker = Walker::default();
+        let walked = walker.walk(&named.path)?;
+        let home = walked.path.unwrap_or_else(|| named.path.clone());
+        let mut home_chain = HashSet::new();
+        for directory in home.ancestors() {
+            home_chain.extend(walker.look(directory)?.identity());
+        }
+        let mut notices = Vec::from_iter(named.notice);
+        if host.mounts.lacks_root() {
+            notices.push(
+                "the mount of the root directory is not listed in /proc/self/mountinfo (a chroot?): \
+                 further mounts that show a protected directory are not looked for"
+                    .to_owned(),
+            );
+        }
+        Ok(Self {
+            host,
+            walker,
+            named_home: super::expand::normalise(&named.path),
+            home,
+            home_chain,
+            home_links: walked.links.into_iter().map(|link| link.path).collect(),
+            rules: Vec::new(),
+            places: Vec::new(),
+            index: Index::new(default),
+            links: Vec::new(),
+            binary: None,
+            notices,
+        })
+    }
+
+    /// A path for people.
+    pub(super) fn show(&self, path: &Path) -> String {
+        show(path, &[&self.home, &self.named_home])
+    }
+
+    /// Expands rules and follows their links.
+    fn read(&mut self, rules: &[Rule]) -> Result<Asked, PlanError> {
+        let mut asked = Asked::default();
+        for rule in rules {
+            let (template, tail) = match &rule.pattern {
+                Pattern::Path(template) => (template, None),
+                Pattern::Glob { base, tail } => (base, Some(tail)),
+            };
+            match expand(template, &self.named_home, self.host) {
+                Expansion::Nothing(why) => {
+                    self.plan(
+                        rule,
+                        rule.text.clone(),
+                        template.0.first(),
+                        Effect::Nothing(why),
+                    );
+                }
+                Expansion::Paths(paths, trust) => {
+                    let mut shown = paths
+                        .first()
+                        .map(|path| self.show(path))
+                        .unwrap_or_default();
+                    if let Some(tail) = tail {
+                        let whole = format!("{}/{tail}", shown.trim_end_matches('/'));
+                        shown = whole
+                            .strip_prefix('/')
+                            .filter(|rest| rest.starts_with("**"))
+                            .unwrap_or(&whole)
+                            .to_owned();
+                    }
+                    let id = self.plan(rule, shown, template.0.first(), Effect::Holds);
+                    self.ask(&mut asked, id, tail, &paths, trust)?;
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Notes a rule and gives it its number.
+    fn plan(&mut self, rule: &Rule, shown: String, lead: Option<&Part>, effect: Effect) -> RuleId {
+        self.rules.push(PlannedRule {
+            shown,
+            level: rule.level,
+            why: rule.why.clone(),
+            policy: rule.policy.clone(),
+            origin: rule.origin.clone(),
+            effect,
+            targets: Vec::new(),
+            firmness: rule.firmness,
+            lead: lead.cloned(),
+        });
+        RuleId(self.rules.len() - 1)
+    }
+
+    /// Follows the paths of one rule.
+    fn ask(
+        &mut self,
+        asked: &mut Asked,
+        id: RuleId,
+        tail: Option<&String>,
+        paths: &[PathBuf],
+        trust: Trust,
+    ) -> Result<(), PlanError> {
+        for path in paths {
+            let walked = self.walker.walk(path)?;
+            let Some(tail) = tail else {
+                asked.places.extend(self.follow(walked, id, trust));
+                continue;
+            };
+            let matcher = compile(tail)
+                .map_err(|source| PlanError::Glob { source })?
+                .compile_matcher();
+            // Links are followed to the directory before the wildcard; the directory itself is no place.
+            if let Some(base) = self.follow(walked, id, trust).pop() {
+                asked.globs.push(GlobCandidate { base, matcher });
+            }
+        }
+        Ok(())
+    }
+
+    /// The places of a path: each link that it ends in, and what is behind. Links on the way to something protected keep
+    /// their names.
+    fn follow(&mut self, walked: Walked, rule: RuleId, mut trust: Trust) -> Vec<Candidate> {
+        let level = self.rules[rule.0].level;
+        let place = |path, identity| Place {
+            path,
+            identity,
+            rule,
+            level,
+            via: Via::Named,
+        };
+        let mut candidates = Vec::new();
+        for link in walked.links {
+            if link.position == Position::Last {
+                candidates.push(Candidate {
+                    place: place(link.path.clone(), Some(link.identity)),
+                    trust,
+                });
+            }
+            if !self.home_links.contains(&link.path) {
+                trust = Trust::Surroundings;
+            }
+            if level.enforced() != Level::Writable {
+                self.links.push(Kept {
+                    path: link.path,
+                    identity: link.identity,
+                    rule,
+                });
+            }
+        }
+        match walked.path {
+            Some(path) => candidates.push(Candidate {
+                place: place(path, walked.identity),
+                trust,
+            }),
+            None => {
+                let shown = self.rules[rule.0].shown.clone();
+                self.notices.push(format!(
+                    "the symbolic links of {shown} lead in a circle: nothing is behind them"
+                ));
+            }
+        }
+        candidates
+    }
+
+    /// guard's own files, and the rules that give way to any other.
+    fn built_in(&mut self) -> Result<(Vec<Candidate>, Vec<Candidate>), PlanError> {
+        let (firm, weak): (Vec<Rule>, Vec<Rule>) = shipped::built_in()
+            .into_iter()
+            .partition(|rule| rule.firmness == Firmness::Firm);
+        let mut own = self.read(&firm)?.places;
+        if let Some(binary) = self
+            .host
+            .guard_binary
+            .as_deref()
+            .filter(|path| path.is_absolute())
+        {
+            let rule = PlannedRule {
+                shown: self.show(binary),
+                level: Level::ReadOnly,
+                why: Some("the running guard".to_owned()),
+                policy: shipped::BUILT_IN.to_owned(),
+                origin: Origin {
+                    file: shipped::BUILT_IN.to_owned(),
+                    line: 0,
+                    column: 0,
+                },
+                effect: Effect::Holds,
+                targets: Vec::new(),
+                firmness: Firmness::Firm,
+                lead: None,
+            };
+            self.rules.push(rule);
+            let id = RuleId(self.rules.len() - 1);
+            self.binary = Some(id);
+            let walked = self.walker.walk(binary)?;
+            own.extend(self.follow(walked, id, Trust::Author));
+        }
+        Ok((own, self.read(&weak)?.places))
+    }
+
+    /// Adds a place unless an equal path is as strict. Tells its number if it was added.
+    pub(super) fn place(&mut self, place: Place) -> Option<usize> {
+        let targets = &mut self.rules[place.rule.0].targets;
+        if !targets.iter().any(|target| target.path == place.path) {
+            targets.push(Target {
+                path: place.path.clone(),
+                identity: place.identity,
+                via: place.via,
+            });
+        }
+        self.index.insert(&mut self.places, place)
+    }
+
+    /// guard's own files come first, with all their aliases.
+    fn close(&mut self, firm: Vec<Candidate>) -> Result<(), PlanError> {
+        let added = firm
+            .into_iter()
+            .filter_map(|candidate| self.place(candidate.place))
+            .collect();
+        self.spread(added)?;
+        self.index.firm = self.places.iter().map(|place| place.path.clone()).collect();
+        Ok(())
+    }
+
+    /// The policy's rules: first what the author says and what is strictest, then their aliases, then what depends on the
+    /// surroundings, the stricter first.
+    fn settle(&mut self, asked: Asked) -> Result<(), PlanError> {
+        let certain = |c: &Candidate| c.trust == Trust::Author || c.place.level == Level::ReadOnly;
+        let (first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
+        let mut added = Vec::new();
+        for candidate in first {
+            if candidate.trust == Trust::Surroundings && self.is_home_or_above(&candidate.place) {
+                let rule = &self.rules[candidate.place.rule.0];
+                let (shown, level) = (self.show(&candidate.place.path), rule.level);
+                self.notices.push(format!(
+                    "the environment makes all of {shown} {level} ({})",
+                    rule.origin
+                ));
+            }
+            match self.firm_refusal(&candidate) {
+                Some(why) => self.ignore(candidate.place.rule, &why),
+                None => added.extend(self.place(candidate.place)),
+            }
+        }
+        self.spread(added)?;
+        for glob in asked.globs {
+            self.settle_glob(glob);
+        }
+        second.sort_by_key(|candidate| candidate.place.level);
+        for candidate in second {
+            match self
+                .firm_refusal(&candidate)
+                .or_else(|| self.refusal(&candidate))
+            {
+                Some(why) => self.ignore(candidate.place.rule, &why),
+                None => {
+                    let added = self.place(candidate.place);
+                    self.spread(Vec::from_iter(added))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A glob counts as its directory does.
+    fn settle_glob(&mut self, glob: GlobCandidate) {
+        let refusal = match glob.base.trust {
+            Trust::Author => None,
+            Trust::Surroundings => self.refusal(&glob.base),
+        };
+        match refusal {
+            Some(why) => self.ignore(glob.base.place.rule, &why),
+            None => self.add_glob(glob, Reach::Full),
+        }
+    }
+
+    fn add_glob(&mut self, glob: GlobCandidate, reach: Reach) {
+        let Place {
+            path: base,
+            rule,
+            level,
+            ..
+        } = glob.base.place;
+        self.index.globs.push(GlobRule {
+            base,
+            matcher: glob.matcher,
+            rule,
+            level,
+            reach,
+        });
+    }
+
+    /// The workspace's rules, each measured against what the policy alone says.
+    fn tighten(&mut self, own: Asked, default: Level) -> Result<(), PlanError> {
+        let looser = |draft: &Self, place: &Place| {
+            place.level > draft.index.lookup(&draft.places, &place.path).level
+        };
+        let (ignored, kept): (Vec<_>, Vec<_>) =
+            own.places.into_iter().partition(|c| looser(self, &c.place));
+        self.index.tighten(default);
+        let why = "the workspace's guard.toml can only make levels stricter";
+        for candidate in ignored {
+            self.ignore(candidate.place.rule, why);
+        }
+        let added = kept
+            .into_iter()
+            .filter_map(|candidate| self.place(candidate.place))
+            .collect();
+        self.spread(added)?;
+        for glob in own.globs {
+            match glob.base.place.level {
+                Level::Writable => self.ignore(glob.base.place.rule, why),
+                _ => self.add_glob(glob, Reach::OnlyStricter),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rules that only loosen the surroundings, where no rule names their path.
+    fn give_way(&mut self, weak: Vec<Candidate>) {
+        for Candidate { place, .. } in weak {
+            let needed = self.index.lookup(&self.places, &place.path).level < place.level;
+            if needed && self.index.exact(&place.path).is_none() {
+                self.place(place);
+            } else {
+                self.rules[place.rule.0].effect =
+                    Effect::Nothing("another rule says what holds here".to_owned());
+            }
+        }
+    }
+
+    /// A rule that does not get its way, here at least.
+    fn ignore(&mut self, rule: RuleId, why: &str) {
+        let planned = &mut self.rules[rule.0];
+        planned.effect = Effect::Ignored(why.to_owned());
+        let (shown, level, origin) = (&planned.shown, planned.level, &planned.origin);
+        let notice = format!("{shown} = \"{level}\" ({origin}) has no effect: {why}");
+        if !self.notices.contains(&notice) {
+            self.notices.push(notice);
+        }
+    }
+
+    /// The finished plan.
+    fn finish(mut self, policy: String, on_attempt: OnAttempt) -> Result<Plan, PlanError> {
+        let (kept, gaps) = self.keep_names()?;
+        let mut plan = Plan {
+            policy,
+            on_attempt,
+            default: self.index.default(),
+            rules: self.rules,
+            places: self.places,
+            kept,
+            home: self.home,
+            notices: self.notices,
+            named_home: self.named_home,
+            index: self.index,
+            gaps,
+            by_identity: std::collections::HashMap::new(),
+            missing: Vec::new(),
+        };
+        for (number, place) in plan.places.iter().enumerate() {
+            match place.identity {
+                None => plan.missing.push(number),
+                Some(identity) => {
+                    let known = plan.by_identity.entry(identity).or_insert(number);
+                    if plan.places[*known].level > place.level {
+                        *known = number;
+                    }
+                }
+            }
+        }
+        Ok(plan)
+    }
+}

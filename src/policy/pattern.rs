@@ -1,0 +1,488 @@
+//! The text of a path in a policy: variables and wildcards, checked and taken apart, not yet given values.
+#![forbid(unsafe_code)]
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use globset::{Glob, GlobBuilder};
+
+use super::{Hint, PatternProblem, suggest};
+
+/// What a rule names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One path.
+    Path(Template),
+    /// All paths below `base` that match.
+    Glob {
+        /// The directory before the first component with a wildcard.
+        base: Template,
+        /// The wildcards, relative to `base`, in globset's syntax. It has been compiled once without an error.
+        tail: String,
+    },
+}
+
+/// A path with variables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(pub Vec<Part>);
+
+/// A piece of a [`Template`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Text as it is.
+    Text(String),
+    /// `~`; only first.
+    Home,
+    /// `${workspace}`; only first.
+    Workspace,
+    /// `${tmp}`; only first.
+    Tmp,
+    /// `${NAME}` or `${NAME:-default}`.
+    Env {
+        /// The variable's name.
+        name: String,
+        /// What holds where it is not set.
+        default: Option<Template>,
+    },
+}
+
+/// A problem and the number of characters before it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Characters of the pattern before the problem.
+    pub offset: usize,
+    /// The problem.
+    pub problem: PatternProblem,
+}
+
+/// Compiles the wildcards of a rule: `*` stays within one path component, `**` does not.
+///
+/// # Errors
+/// globset's, for bad syntax.
+pub fn compile(tail: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(tail)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+}
+
+impl Pattern {
+    /// Takes the text of a rule apart.
+    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        let start = |problem| Fault { offset: 0, problem };
+        if text.is_empty() {
+            return Err(start(PatternProblem::Empty));
+        }
+        if let Some(offset) = text.chars().position(|c| c == '\0') {
+            return Err(Fault {
+                offset,
+                problem: PatternProblem::Nul,
+            });
+        }
+        if !(text.starts_with(['/', '~', '$']) || text.starts_with("**")) {
+            return Err(start(PatternProblem::Relative(text.to_owned())));
+        }
+        let mut reader = Reader {
+            chars: text.chars().peekable(),
+            at: 0,
+        };
+        let parts = reader.template(Within::Rule)?;
+        split(parts).map_err(start)
+    }
+}
+
+/// Where a [`Reader`] is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// In the rule's own text.
+    Rule,
+    /// In the default of a variable: up to a closing brace.
+    Default,
+}
+
+/// Reads a pattern from left to right.
+struct Reader<'a> {
+    chars: Peekable<Chars<'a>>,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Option<char> {
+        self.at += 1;
+        self.chars.next()
+    }
+
+    fn fault<T>(&self, problem: PatternProblem) -> Result<T, Fault> {
+        Err(Fault {
+            offset: self.at,
+            problem,
+        })
+    }
+
+    /// Text and variables up to the end; backslashes stay in the text.
+    fn template(&mut self, within: Within) -> Result<Vec<Part>, Fault> {
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        if self.chars.peek() == Some(&'~') {
+            self.next();
+            match (self.chars.peek(), within) {
+                (None | Some('/'), _) | (Some('}'), Within::Default) => parts.push(Part::Home),
+                _ => return self.fault(PatternProblem::TildeUser),
+            }
+        }
+        while let Some(&c) = self.chars.peek() {
+            match c {
+                '}' if within == Within::Default => break,
+                '\\' => {
+                    self.next();
+                    text.push('\\');
+                    text.extend(self.next());
+                }
+                '$' => {
+                    if !text.is_empty() {
+                        parts.push(Part::Text(std::mem::take(&mut text)));
+                    }
+                    let variable = self.variable(parts.len())?;
+                    parts.push(variable);
+                }
+                _ => {
+                    text.push(c);
+                    self.next();
+                }
+            }
+        }
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        Ok(parts)
+    }
+
+    /// `${...}`, with `before` parts in front of it.
+    fn variable(&mut self, before: usize) -> Result<Part, Fault> {
+        let start = self.at;
+        self.next();
+        if self.chars.peek() != Some(&'{') {
+            return Err(Fault {
+                offset: start,
+                problem: PatternProblem::BareDollar,
+            });
+        }
+        self.next();
+        let name_at = self.at;
+        let mut name = String::new();
+        while let Some(&c) = self.chars.peek()
+            && c != '}'
+            && c != ':'
+        {
+            name.push(c);
+            self.next();
+        }
+        let default = match self.next() {
+            Some('}') => None,
+            Some(':') if self.next() == Some('-') => {
+                let parts = self.template(Within::Default)?;
+                if self.next() != Some('}') {
+                    return Err(Fault {
+                        offset: start,
+                        problem: PatternProblem::Unclosed,
+                    });
+                }
+                Some(parts)
+            }
+            Some(_) => {
+                return Err(Fault {
+                    offset: name_at,
+                    problem: PatternProblem::VariableName(name),
+                });
+            }
+            None => {
+                return Err(Fault {
+                    offset: start,
+                    problem: PatternProblem::Unclosed,
+                });
+            }
+        };
+        variable(name, default, before).map_err(|problem| Fault {
+            offset: start,
+            problem,
+        })
+    }
+}
+
+/// The variable of this name.
+fn variable(
+    name: String,
+    default: Option<Vec<Part>>,
+    before: usize,
+) -> Result<Part, PatternProblem> {
+    let own = [("workspace", Part::Workspace), ("tmp", Part::Tmp)];
+    for (known, part) in own {
+        if name == known {
+            return match (default, before) {
+                (Some(_), _) => Err(PatternProblem::NeedlessDefault(known)),
+                (None, 0) => Ok(part),
+                (None, _) => Err(PatternProblem::NotAtStart(known)),
+            };
+        }
+    }
+    let letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(letter) || !name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
+        return Err(PatternProblem::VariableName(name));
+    }
+    if !name.chars().any(|c| c.is_ascii_uppercase())
+        && suggest::nearest(&name, &["workspace", "tmp"]).is_some()
+    {
+        let hint = Hint::new(&name, &["workspace", "tmp"]);
+        return Err(PatternProblem::UnknownVariable { word: name, hint });
+    }
+    let default = match default {
+        None => None,
+        Some(parts) if parts.is_empty() => return Err(PatternProblem::EmptyDefault(name)),
+        Some(parts) => Some(literal(parts)?),
+    };
+    Ok(Part::Env { name, default })
+}
+
+/// A template without wildcards, its backslashes resolved.
+fn literal(parts: Vec<Part>) -> Result<Template, PatternProblem> {
+    let plain = |part| match part {
+        Part::Text(text) if wildcard(&text).is_some() => Err(PatternProblem::GlobInDefault),
+        Part::Text(text) => Ok(Part::Text(unescape(&text))),
+        other => Ok(other),
+    };
+    Ok(Template(
+        parts.into_iter().map(plain).collect::<Result<_, _>>()?,
+    ))
+}
+
+/// Divides a pattern into the directory before its first wildcard and the rest.
+fn split(mut parts: Vec<Part>) -> Result<Pattern, PatternProblem> {
+    let found = parts.iter().enumerate().find_map(|(i, part)| match part {
+        Part::Text(text) => wildcard(text).map(|at| (i, text.clone(), at)),
+        _ => None,
+    });
+    let Some((index, text, at)) = found else {
+        return Ok(Pattern::Path(literal(parts)?));
+    };
+    if parts.len() > index + 1 {
+        return Err(PatternProblem::VariableInGlob);
+    }
+    parts.truncate(index);
+    let tail = match text[..at].rfind('/') {
+        Some(slash) => {
+            parts.push(Part::Text(text[..=slash].to_owned()));
+            &text[slash + 1..]
+        }
+        None if index == 0 => {
+            parts.push(Part::Text("/".to_owned()));
+            &text[..]
+        }
+        None => return Err(PatternProblem::VariableInGlob),
+    };
+    let components: Vec<&str> = tail.split('/').filter(|c| !c.is_empty()).collect();
+    if components.iter().any(|c| *c == "." || *c == "..") {
+        return Err(PatternProblem::DotsInGlob);
+    }
+    let tail = components.join("/");
+    compile(&tail).map_err(|error| PatternProblem::Glob(error.kind().to_string()))?;
+    Ok(Pattern::Glob {
+        base: literal(parts)?,
+        tail,
+    })
+}
+
+/// Where the first wildcard stands, in bytes.
+fn wildcard(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, c)| {
+        let here = !escaped && matches!(c, '*' | '?' | '[' | '{');
+        escaped = c == '\\' && !escaped;
+        here.then_some(at)
+    })
+}
+
+/// Drops the backslashes before characters that would have a meaning without.
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => plain.extend(chars.next().or(Some('\\'))),
+            _ => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.to_owned())
+    }
+
+    fn env(name: &str, default: Option<Vec<Part>>) -> Part {
+        Part::Env {
+            name: name.to_owned(),
+            default: default.map(Template),
+        }
+    }
+
+    fn path(parts: Vec<Part>) -> Result<Pattern, Fault> {
+        Ok(Pattern::Path(Template(parts)))
+    }
+
+    fn glob(base: Vec<Part>, tail: &str) -> Result<Pattern, Fault> {
+        Ok(Pattern::Glob {
+            base: Template(base),
+            tail: tail.to_owned(),
+        })
+    }
+
+    fn problem(text: &str) -> (usize, String) {
+        let fault = Pattern::parse(text).expect_err(text);
+        (fault.offset, fault.problem.to_string())
+    }
+
+    #[test]
+    fn every_form_of_variable() {
+        assert_eq!(Pattern::parse("/a/b"), path(vec![text("/a/b")]));
+        assert_eq!(Pattern::parse("~"), path(vec![Part::Home]));
+        assert_eq!(
+            Pattern::parse("~/.pi"),
+            path(vec![Part::Home, text("/.pi")])
+        );
+        assert_eq!(Pattern::parse("/a~"), path(vec![text("/a~")]));
+        assert_eq!(
+            Pattern::parse("${CODEX_HOME}"),
+            path(vec![env("CODEX_HOME", None)])
+        );
+        assert_eq!(
+            Pattern::parse("${CODEX_HOME:-~/.codex}/x"),
+            path(vec![
+                env("CODEX_HOME", Some(vec![Part::Home, text("/.codex")])),
+                text("/x")
+            ])
+        );
+        assert_eq!(
+            Pattern::parse("${A:-${B:-~}/c}"),
+            path(vec![env(
+                "A",
+                Some(vec![env("B", Some(vec![Part::Home])), text("/c")])
+            )])
+        );
+        assert_eq!(
+            Pattern::parse("~/${NAME:-.x}"),
+            path(vec![
+                Part::Home,
+                text("/"),
+                env("NAME", Some(vec![text(".x")]))
+            ])
+        );
+        assert_eq!(
+            Pattern::parse("${workspace}/a"),
+            path(vec![Part::Workspace, text("/a")])
+        );
+        assert_eq!(Pattern::parse("${tmp}"), path(vec![Part::Tmp]));
+        assert_eq!(
+            Pattern::parse("${http_dir}"),
+            path(vec![env("http_dir", None)])
+        );
+        assert_eq!(
+            Pattern::parse("/a/\\$b\\[id\\]"),
+            path(vec![text("/a/$b[id]")])
+        );
+    }
+
+    #[test]
+    fn wildcards_and_their_base() {
+        assert_eq!(
+            Pattern::parse("**/*.keystore"),
+            glob(vec![text("/")], "**/*.keystore")
+        );
+        assert_eq!(
+            Pattern::parse("~/a/b*/c"),
+            glob(vec![Part::Home, text("/a/")], "b*/c")
+        );
+        assert_eq!(
+            Pattern::parse("${X}/{a/b,c}"),
+            glob(vec![env("X", None), text("/")], "{a/b,c}")
+        );
+        assert_eq!(Pattern::parse("/*//x/"), glob(vec![text("/")], "*/x"));
+        assert_eq!(Pattern::parse("/a\\*b/?"), glob(vec![text("/a*b/")], "?"));
+    }
+
+    #[test]
+    fn problems_and_where_they_are() {
+        assert_eq!(problem(""), (0, "a path must not be empty".into()));
+        assert_eq!(
+            problem("a/b").1,
+            "the path \"a/b\" is relative; start it with \"/\", \"~\", \"${NAME}\" or \"**\""
+        );
+        assert_eq!(
+            problem("*.key").1,
+            problem("a").1.replace("\"a\"", "\"*.key\"")
+        );
+        assert_eq!(problem("~root/x").0, 1);
+        assert_eq!(
+            problem("/ä/$HOME"),
+            (
+                3,
+                "write a variable as ${NAME}, and a dollar sign as \\$".into()
+            )
+        );
+        assert_eq!(problem("/a/${HOME"), (3, "\"${\" without its \"}\"".into()));
+        assert_eq!(problem("${A:-~/b").0, 0);
+        assert_eq!(
+            problem("${A:-}").1,
+            "the default of ${A} is empty; leave \":-\" out"
+        );
+        assert_eq!(problem("${A:=b}").1, "\"A\" is no name of a variable");
+        assert_eq!(problem("${1A}").1, "\"1A\" is no name of a variable");
+        assert_eq!(problem("${}").1, "\"\" is no name of a variable");
+        assert_eq!(
+            problem("${workspce}").1,
+            "unknown variable \"workspce\"; did you mean \"workspace\"?"
+        );
+        assert_eq!(
+            problem("${temp}/x").1,
+            "unknown variable \"temp\"; did you mean \"tmp\"?"
+        );
+        assert_eq!(
+            problem("${tmp:-/x}").1,
+            "${tmp} always has a value and takes no default"
+        );
+        assert_eq!(
+            problem("/x/${tmp}"),
+            (
+                3,
+                "${tmp} is a whole path and can only stand at the start".into()
+            )
+        );
+        assert_eq!(
+            problem("~/*/${A}").1,
+            "a variable cannot stand after a wildcard or in the same path component"
+        );
+        assert_eq!(problem("${A}*").1, problem("~/*/${A}").1);
+        assert_eq!(problem("${A:-/x*}").1, "a default cannot hold a wildcard");
+        assert_eq!(
+            problem("/a/*/../b").1,
+            "\".\" and \"..\" cannot stand after a wildcard"
+        );
+        assert!(
+            problem("/a/[b").1.starts_with("bad glob: "),
+            "{}",
+            problem("/a/[b").1
+        );
+        assert_eq!(problem("/a\0").0, 2);
+    }
+
+    #[test]
+    fn stars_and_separators() {
+        let star = compile("*.key").unwrap().compile_matcher();
+        assert!(star.is_match("a.key") && star.is_match(".key") && !star.is_match("d/a.key"));
+        let deep = compile("**/*.key").unwrap().compile_matcher();
+        assert!(deep.is_match("a.key") && deep.is_match("d/e/a.key") && !deep.is_match("a.keys"));
+    }
+}
