@@ -98,7 +98,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     let signals = signal::receive_all().doing("receive signals")?;
     let (events, told) = mpsc::channel();
     start_observer(observer, told)?;
-    for text in missing.into_iter().chain(plan.notices.iter().cloned()) {
+    for text in missing {
         drop(events.send(Event::Notice(text)));
     }
     match descriptor::receive(ours.as_fd()).doing("get the listener")? {
