@@ -464,7 +464,7 @@ fn new_entries() {
             row("ln -s as a missing root", "ln", CREATE, "ln -s tmp ~/.claude"),
             row("ln as a missing root", "ln", &["link", "create"], "ln ~/plain.txt ~/.claude.json"),
             row("cp -r as a missing root", "cp", CREATE, "mkdir $T/d && cp -r $T/d ~/.codex"),
-            row("mv of a folder on the way with the root in it", "mv", &["rename", "create", "replace"], "mkdir -p ~/x/share/opencode && echo x > ~/x/share/opencode/a && mv ~/x ~/.local"),
+            row("mv of a folder on the way with the root in it", "mv", &["rename", "create", "replace"], "mkdir -p ~/x/opencode && echo x > ~/x/opencode/a && mv -T ~/x ~/.config"),
             row("guard's own configuration", "", &["create", "write"], "mkdir -p ~/.config/guard && echo 'version = 1' > ~/.config/guard/policy.toml"),
         ],
     );

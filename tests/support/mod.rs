@@ -8,6 +8,7 @@
 
 pub mod home;
 pub mod programs;
+pub mod pty;
 pub mod snapshot;
 
 use std::io::Write;
