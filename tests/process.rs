@@ -22,8 +22,7 @@ fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
     each("process", &[name], |n| (*n).to_owned(), |_, who| case(who));
 }
 
-fn expect(what: &str, got: impl PartialEq + std::fmt::Debug, want: impl std::fmt::Debug, same: bool) -> Result<(), String> {
-    let _ = &got;
+fn expect(what: &str, got: impl std::fmt::Debug, want: impl std::fmt::Debug, same: bool) -> Result<(), String> {
     if same { Ok(()) } else { Err(format!("{what}: {got:?}, not {want:?}")) }
 }
 
@@ -51,8 +50,9 @@ fn death_by_signal() {
         let home = Home::new(who);
         for signal in [1, 2, 3, 6, 9, 10, 11, 13, 14, 15] {
             let script = format!("ulimit -c 0; kill -{signal} $$; sleep 5");
-            let plain = home.script(With::Nothing, &script)?.status;
-            let guarded = home.script(GUARD, &script)?.status;
+            // bash ignores some of them.
+            let plain = status(&home, With::Nothing, &["sh", "-c", &script])?;
+            let guarded = status(&home, GUARD, &["sh", "-c", &script])?;
             expect("control", plain, 128 + signal, plain == 128 + signal)?;
             expect("status after a signal", guarded, 128 + signal, guarded == 128 + signal)?;
         }
@@ -212,8 +212,8 @@ fn what_the_command_inherits() {
         ("SIGPIPE", "RUN yes | head -1; echo ${PIPESTATUS[0]}"),
         ("umask", "umask 027; RUN bash -c umask"),
         ("working folder", "cd ~/tmp; RUN pwd; cd /; RUN pwd"),
-        ("environment", "A=1 B='two words' RUN env | grep -v ^GUARD_ | sort"),
-        ("an empty environment", "env -i PATH=$PATH HOME=$HOME RUN env | grep -v ^GUARD_ | sort"),
+        ("environment", "A=1 B='two words' RUN env | grep -vE '^(GUARD_|_=)' | sort"),
+        ("an empty environment", "env -i PATH=$PATH HOME=$HOME RUN env | grep -vE '^(GUARD_|_=)' | sort"),
         ("limits", "ulimit -n 100; ulimit -S -c 0; RUN bash -c 'ulimit -a | grep -v pending'"),
         ("descriptors", "exec 7<plain.txt 8>tmp/out; RUN ls /proc/self/fd; RUN cat <&7; RUN sh -c 'echo eight >&8'; cat tmp/out"),
         ("standard input", "echo from stdin | RUN cat; RUN cat < plain.txt; RUN wc -c </dev/null"),
