@@ -11,21 +11,67 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "policy",
         &[
-            "nix::", "landlock::", "libc::", "crate::sys", "crate::plan", "crate::wall", "crate::launch",
-            "crate::supervise", "crate::record", "crate::cli", "std::time::", "jiff::", "std::process",
+            "nix::",
+            "landlock::",
+            "libc::",
+            "crate::sys",
+            "crate::plan",
+            "crate::wall",
+            "crate::launch",
+            "crate::supervise",
+            "crate::record",
+            "crate::cli",
+            "std::time::",
+            "jiff::",
+            "std::process",
         ],
     ),
     (
         "plan",
         &[
-            "landlock::", "crate::sys", "crate::wall", "crate::launch", "crate::supervise", "crate::record",
-            "crate::cli", "std::process",
+            "landlock::",
+            "crate::sys",
+            "crate::wall",
+            "crate::launch",
+            "crate::supervise",
+            "crate::record",
+            "crate::cli",
+            "std::process",
         ],
     ),
-    ("wall", &["crate::supervise", "crate::record", "crate::cli", "crate::launch"]),
+    (
+        "wall",
+        &[
+            "crate::supervise",
+            "crate::record",
+            "crate::cli",
+            "crate::launch",
+        ],
+    ),
     ("launch", &["crate::policy", "crate::cli"]),
-    ("supervise", &["landlock::", "crate::cli", "crate::wall", "println!", "eprintln!", "print!(", "toml::"]),
-    ("record", &["landlock::", "crate::sys", "crate::supervise", "crate::wall", "crate::launch", "crate::cli"]),
+    (
+        "supervise",
+        &[
+            "landlock::",
+            "crate::cli",
+            "crate::wall",
+            "println!",
+            "eprintln!",
+            "print!(",
+            "toml::",
+        ],
+    ),
+    (
+        "record",
+        &[
+            "landlock::",
+            "crate::sys",
+            "crate::supervise",
+            "crate::wall",
+            "crate::launch",
+            "crate::cli",
+        ],
+    ),
     ("agents", &["crate::supervise", "crate::wall"]),
     ("sys", &["crate::"]),
 ];
@@ -57,8 +103,17 @@ fn files() -> Vec<(String, PathBuf, String)> {
     paths
         .into_iter()
         .map(|path| {
-            let first = path.strip_prefix(source()).unwrap().components().next().unwrap();
-            let module = first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let first = path
+                .strip_prefix(source())
+                .unwrap()
+                .components()
+                .next()
+                .unwrap();
+            let module = first
+                .as_os_str()
+                .to_string_lossy()
+                .trim_end_matches(".rs")
+                .to_owned();
             let text = fs::read_to_string(&path).unwrap();
             (module, path, text)
         })
@@ -70,13 +125,21 @@ fn code(text: &str) -> impl Iterator<Item = (usize, String)> + '_ {
     text.lines()
         .enumerate()
         .take_while(|(_, line)| line.trim() != "#[cfg(test)]")
-        .map(|(n, line)| (n + 1, line.split("//").next().unwrap_or_default().to_owned()))
+        .map(|(n, line)| {
+            (
+                n + 1,
+                line.split("//").next().unwrap_or_default().to_owned(),
+            )
+        })
 }
 
 /// `use crate::{a, b::c}` in one line each, so that words are found where braces hide them.
 fn spelled_out(line: &str) -> String {
     match line.trim().strip_prefix("use crate::{") {
-        Some(rest) => rest.split(',').map(|part| format!("crate::{} ", part.trim())).collect(),
+        Some(rest) => rest
+            .split(',')
+            .map(|part| format!("crate::{} ", part.trim()))
+            .collect(),
         None => line.to_owned(),
     }
 }
@@ -86,7 +149,9 @@ fn names(line: &str, word: &str) -> bool {
         let before = line[..at].chars().next_back();
         let after = line[at + word.len()..].chars().next();
         let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        !joined(before) && before != Some(':') && (!word.ends_with(|c: char| c.is_alphanumeric()) || !joined(after))
+        !joined(before)
+            && before != Some(':')
+            && (!word.ends_with(|c: char| c.is_alphanumeric()) || !joined(after))
     })
 }
 
@@ -95,14 +160,23 @@ fn modules_import_what_the_table_allows() {
     let mut problems = Vec::new();
     for (module, path, text) in files() {
         let Some((_, forbidden)) = FORBIDDEN.iter().find(|(name, _)| *name == module) else {
-            problems.push(format!("{}: a module that the table does not know", path.display()));
+            problems.push(format!(
+                "{}: a module that the table does not know",
+                path.display()
+            ));
             continue;
         };
         for (number, line) in code(&text) {
             let line = spelled_out(&line);
             for word in forbidden.iter().filter(|word| names(&line, word)) {
-                if !EXCEPTIONS.iter().any(|(m, allowed)| *m == module && names(&line, allowed)) {
-                    problems.push(format!("{}:{number}: {module} may not name {word}", path.display()));
+                if !EXCEPTIONS
+                    .iter()
+                    .any(|(m, allowed)| *m == module && names(&line, allowed))
+                {
+                    problems.push(format!(
+                        "{}:{number}: {module} may not name {word}",
+                        path.display()
+                    ));
                 }
             }
         }
@@ -136,9 +210,15 @@ fn files_say_what_they_own_and_stay_small() {
     let mut problems = Vec::new();
     for (_, path, text) in files() {
         if !text.starts_with("//! ") {
-            problems.push(format!("{}: the first line does not say what it owns", path.display()));
+            problems.push(format!(
+                "{}: the first line does not say what it owns",
+                path.display()
+            ));
         }
-        let lines = text.lines().take_while(|l| l.trim() != "#[cfg(test)]").count();
+        let lines = text
+            .lines()
+            .take_while(|l| l.trim() != "#[cfg(test)]")
+            .count();
         if lines > 450 {
             problems.push(format!("{}: {lines} lines", path.display()));
         }
@@ -151,7 +231,10 @@ fn the_check_itself_finds_what_it_looks_for() {
     assert!(names("use nix::fcntl;", "nix::"));
     assert!(!names("use unix::fcntl;", "nix::"));
     assert!(!names("use std::os::unix::fs;", "nix::"));
-    assert!(names(&spelled_out("use crate::{plan, sys::open};"), "crate::sys"));
+    assert!(names(
+        &spelled_out("use crate::{plan, sys::open};"),
+        "crate::sys"
+    ));
     assert!(!names("use crate::system;", "crate::sys"));
     assert!(!names("unsafe_code", "unsafe"));
     assert!(names("let x = unsafe { y };", "unsafe"));

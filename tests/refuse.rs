@@ -43,8 +43,19 @@ const ROW: Row = Row {
     fails: true,
 };
 
-const fn row(name: &'static str, by: &'static str, operation: &'static [&'static str], attack: &'static str) -> Row {
-    Row { name, by, operation, attack, ..ROW }
+const fn row(
+    name: &'static str,
+    by: &'static str,
+    operation: &'static [&'static str],
+    attack: &'static str,
+) -> Row {
+    Row {
+        name,
+        by,
+        operation,
+        attack,
+        ..ROW
+    }
 }
 
 const DELETE: &[&str] = &["delete"];
@@ -57,11 +68,17 @@ const META: &[&str] = &["metadata"];
 
 fn run(home: &Home, row: &Row, with: With<'_>) -> Result<Run, String> {
     let argv = ["bash", "-c", row.attack];
-    let command =
-        if row.mounts.is_empty() { home.command(with, &argv) } else { home.command_with_mounts(row.mounts, with, &argv) };
+    let command = if row.mounts.is_empty() {
+        home.command(with, &argv)
+    } else {
+        home.command_with_mounts(row.mounts, with, &argv)
+    };
     let run = home.finish(command)?;
     if row.lasts && !eventually(Duration::from_secs(20), || home.tmp().join("done").exists()) {
-        return Err(format!("the process that outlives the command did not finish\n{}", tail(&run.stderr)));
+        return Err(format!(
+            "the process that outlives the command did not finish\n{}",
+            tail(&run.stderr)
+        ));
     }
     Ok(run)
 }
@@ -71,7 +88,11 @@ fn prepare(home: &Home, row: &Row) -> Result<(), String> {
         return Ok(());
     }
     let run = home.script(With::Nothing, row.before)?;
-    if run.status == 0 { Ok(()) } else { Err(format!("the preparation fails: {}", tail(&run.stderr))) }
+    if run.status == 0 {
+        Ok(())
+    } else {
+        Err(format!("the preparation fails: {}", tail(&run.stderr)))
+    }
 }
 
 /// Without guard the damage is done: else the row proves nothing.
@@ -81,7 +102,11 @@ fn control(home: &Home, row: &Row) -> Result<(), String> {
     let run = run(home, row, With::Nothing)?;
     let damage = before.differences(&home.protected(), Compare::Exact);
     if damage.is_empty() {
-        return Err(format!("CONTROL: without guard nothing is damaged (exit {})\n{}", run.status, tail(&run.stderr)));
+        return Err(format!(
+            "CONTROL: without guard nothing is damaged (exit {})\n{}",
+            run.status,
+            tail(&run.stderr)
+        ));
     }
     Ok(())
 }
@@ -105,15 +130,30 @@ fn guarded(home: &Home, row: &Row) -> Result<(), String> {
         problems.extend(said(&run, row));
         problems.extend(recorded(home, row));
     }
-    if problems.is_empty() { Ok(()) } else { Err(format!("{}\nstderr:\n{}", problems.join("\n"), tail(&run.stderr))) }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "{}\nstderr:\n{}",
+            problems.join("\n"),
+            tail(&run.stderr)
+        ))
+    }
 }
 
 /// stderr names the process, what it may not do, and the rule.
 fn said(run: &Run, row: &Row) -> Option<String> {
     let refused = format!("guard: refused: {}", row.by);
-    let words = run.stderr.lines().any(|l| l.starts_with(&refused) && l.contains("(pid ") && l.contains(" may not "));
-    let rule = run.stderr.lines().any(|l| l.starts_with("guard: ") && l.contains("rule ~/."));
-    (!words || !rule).then(|| format!("stderr has no `{refused}… (pid N…) may not …` followed by its rule"))
+    let words = run
+        .stderr
+        .lines()
+        .any(|l| l.starts_with(&refused) && l.contains("(pid ") && l.contains(" may not "));
+    let rule = run
+        .stderr
+        .lines()
+        .any(|l| l.starts_with("guard: ") && l.contains("rule ~/."));
+    (!words || !rule)
+        .then(|| format!("stderr has no `{refused}… (pid N…) may not …` followed by its rule"))
 }
 
 /// The record has the attempt, with the operation and a place at, below or above something protected.
@@ -134,15 +174,27 @@ fn recorded(home: &Home, row: &Row) -> Option<String> {
             && !text("syscall").is_empty()
             && a["pid"].as_i64().is_some_and(|pid| pid > 0)
             && executable.starts_with(row.by)
-            && a["rule"]["path"].as_str().is_some_and(|p| p.starts_with("~/."))
+            && a["rule"]["path"]
+                .as_str()
+                .is_some_and(|p| p.starts_with("~/."))
     });
     (!fits).then(|| {
         let seen: Vec<String> = attempts
             .iter()
             .take(5)
-            .map(|a| format!("{} {} {} by {}", a["syscall"], a["operation"], a["found"], a["executable"]))
+            .map(|a| {
+                format!(
+                    "{} {} {} by {}",
+                    a["syscall"], a["operation"], a["found"], a["executable"]
+                )
+            })
             .collect();
-        format!("the record has no {} by {} there; it has {} attempts: {seen:?}", row.operation[0], row.by, attempts.len())
+        format!(
+            "the record has no {} by {} there; it has {} attempts: {seen:?}",
+            row.operation[0],
+            row.by,
+            attempts.len()
+        )
     })
 }
 
@@ -167,6 +219,7 @@ fn table(name: &str, rows: &[Row]) {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn removals() {
     table(
         "removals",
@@ -277,6 +330,7 @@ fn removals() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn renames() {
     table(
         "renames",
@@ -315,6 +369,7 @@ fn renames() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn writes() {
     table(
         "writes",
@@ -365,11 +420,15 @@ fn writes() {
 impl Row {
     /// The call is refused under every policy: no rule of this one is named, so only the damage is looked at.
     const fn quiet_rule(self) -> Self {
-        Self { operation: &[], ..self }
+        Self {
+            operation: &[],
+            ..self
+        }
     }
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn metadata() {
     table(
         "metadata",
@@ -415,6 +474,7 @@ fn metadata() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn links() {
     table(
         "links",
@@ -442,6 +502,7 @@ fn links() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn new_entries() {
     table(
         "new entries",
@@ -471,6 +532,7 @@ fn new_entries() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn mounts() {
     table(
         "mounts",
@@ -535,13 +597,16 @@ const TRIES: &str = "4000";
 #[test]
 fn races() {
     // The same names in both places.
-    const BEFORE: &str = "mkdir $T/ok $T/race && cp $P/sessions/--work--/* $T/ok/ && touch -d 2001-01-01 $T/ok/*";
+    const BEFORE: &str =
+        "mkdir $T/ok $T/race && cp $P/sessions/--work--/* $T/ok/ && touch -d 2001-01-01 $T/ok/*";
     const NAME: &str = "2026-08-31_2.jsonl";
     let attack = |op: &str| -> &'static str {
-        format!("$B/hurt race {op} $T/race $T/ok $P/sessions/--work-- {NAME} {TRIES}; exit 1").leak()
+        format!("$B/hurt race {op} $T/race $T/ok $P/sessions/--work-- {NAME} {TRIES}; exit 1")
+            .leak()
     };
     let memory = |op: &str| -> &'static str {
-        format!("$B/hurt race-memory {op} $T/ok/{NAME} $P/sessions/--work--/{NAME} {TRIES}; exit 1").leak()
+        format!("$B/hurt race-memory {op} $T/ok/{NAME} $P/sessions/--work--/{NAME} {TRIES}; exit 1")
+            .leak()
     };
     let race = |name: &'static str, operation: &'static [&'static str], attack: &'static str| Row {
         needs: &["hurt"],
@@ -558,7 +623,11 @@ fn races() {
             race("rename", RENAME, attack("rename")),
             race("create", CREATE, attack("create")),
             race("open, the path rewritten in memory", WRITE, memory("open")),
-            race("truncate, the path rewritten in memory", WRITE, memory("truncate")),
+            race(
+                "truncate, the path rewritten in memory",
+                WRITE,
+                memory("truncate"),
+            ),
             race("chmod, the path rewritten in memory", META, memory("chmod")),
         ],
     );
@@ -566,6 +635,7 @@ fn races() {
 
 /// What must go on working in and around the protected tree, with the same result as without guard.
 #[test]
+#[rustfmt::skip] // one row a line
 fn still_allowed() {
     let rows: &[(&str, &[&str], &str)] = &[
         ("mkdir -p of what exists", &[], "mkdir -p ~/.pi/agent"),
@@ -621,6 +691,7 @@ fn still_allowed() {
 
 /// A git repository and a database inside a protected root can be read.
 #[test]
+#[rustfmt::skip] // one row a line
 fn tools_that_read() {
     let rows: &[(&str, &[&str], &str, &str)] = &[
         (

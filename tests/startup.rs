@@ -40,7 +40,9 @@ fn under_three_times_bubblewrap() {
     theirs.sort();
     let (ours, theirs) = (ours[RUNS / 2], theirs[RUNS / 2]);
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    say(&format!("startup: guard {ours:.2?}, bwrap {theirs:.2?} (medians of {RUNS}), {ratio:.2} times"));
+    say(&format!(
+        "startup: guard {ours:.2?}, bwrap {theirs:.2?} (medians of {RUNS}), {ratio:.2} times"
+    ));
     if cfg!(debug_assertions) {
         say("startup: a debug build; the ratio is not judged");
     } else {

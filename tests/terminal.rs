@@ -12,15 +12,20 @@ const SHELL: &[&str] = &["bash", "--norc", "--noprofile", "-i"];
 
 /// Plays a scene as everyone, without guard and with it.
 fn scene(name: &str, needs: &[&str], play: impl Fn(&Home, With<'_>) -> Result<(), String> + Sync) {
-    each("terminal", &[name], |n| (*n).to_owned(), |_, who| {
-        if let Some(need) = programs::missing(who, needs) {
-            return skip(name, &need);
-        }
-        let home = Home::new(who);
-        play(&home, With::Nothing).map_err(|e| format!("CONTROL: {e}"))?;
-        home.reset();
-        play(&home, With::Guard(&[]))
-    });
+    each(
+        "terminal",
+        &[name],
+        |n| (*n).to_owned(),
+        |_, who| {
+            if let Some(need) = programs::missing(who, needs) {
+                return skip(name, &need);
+            }
+            let home = Home::new(who);
+            play(&home, With::Nothing).map_err(|e| format!("CONTROL: {e}"))?;
+            home.reset();
+            play(&home, With::Guard(&[]))
+        },
+    );
 }
 
 /// A shell in a terminal, ready for typing. `with` says whether the shell itself runs under guard.
@@ -73,7 +78,11 @@ fn job_control_inside() {
         t.expect("piped=0")?;
         t.send("exit 17\n");
         let status = t.end()?;
-        if status == 17 { Ok(()) } else { Err(format!("exit {status}, not 17")) }
+        if status == 17 {
+            Ok(())
+        } else {
+            Err(format!("exit {status}, not 17"))
+        }
     });
 }
 
@@ -115,7 +124,10 @@ fn keys_that_end() {
             t.expect(&format!("status{want}={want}"))?;
         }
         // A command that handles the key itself goes on.
-        t.send(&format!("{}bash -c 'trap \"echo caught-$((2+2))\" INT; sleep 0.6; echo goes on; exit 3'\n", prefix(with)));
+        t.send(&format!(
+            "{}bash -c 'trap \"echo caught-$((2+2))\" INT; sleep 0.6; echo goes on; exit 3'\n",
+            prefix(with)
+        ));
         std::thread::sleep(std::time::Duration::from_millis(400));
         t.send("\x03");
         t.expect("caught-4")?;
@@ -166,7 +178,10 @@ fn full_screen_programs() {
 fn reading_from_the_terminal() {
     scene("reading", &[], |home, with| {
         let mut t = shell(home, With::Nothing)?;
-        t.send(&format!("{}bash -c 'read -s -p \"word? \" w </dev/tty; echo; echo got-${{#w}}'\n", prefix(with)));
+        t.send(&format!(
+            "{}bash -c 'read -s -p \"word? \" w </dev/tty; echo; echo got-${{#w}}'\n",
+            prefix(with)
+        ));
         t.expect("word? ")?;
         std::thread::sleep(std::time::Duration::from_millis(200));
         t.send("secret\n");

@@ -22,10 +22,22 @@ struct Row {
     ignore: &'static [&'static str],
 }
 
-const ROW: Row = Row { name: "", needs: &[], before: "", script: "", loose: &[], ignore: &[] };
+const ROW: Row = Row {
+    name: "",
+    needs: &[],
+    before: "",
+    script: "",
+    loose: &[],
+    ignore: &[],
+};
 
 const fn row(name: &'static str, needs: &'static [&'static str], script: &'static str) -> Row {
-    Row { name, needs, script, ..ROW }
+    Row {
+        name,
+        needs,
+        script,
+        ..ROW
+    }
 }
 
 struct Outcome {
@@ -43,10 +55,18 @@ fn once(home: &Home, row: &Row, with: With<'_>) -> Result<Outcome, String> {
     }
     let run = home.script(with, row.script)?;
     let keep = |mut snapshot: Snapshot| {
-        snapshot.0.retain(|path, _| !row.ignore.iter().any(|word| path.to_string_lossy().contains(word)));
+        snapshot.0.retain(|path, _| {
+            !row.ignore
+                .iter()
+                .any(|word| path.to_string_lossy().contains(word))
+        });
         snapshot
     };
-    Ok(Outcome { run, home: keep(home.everything()), outside: keep(Snapshot::of(&home.outside(), &[""])) })
+    Ok(Outcome {
+        run,
+        home: keep(home.everything()),
+        outside: keep(Snapshot::of(&home.outside(), &[""])),
+    })
 }
 
 fn case(row: &Row, who: Who) -> Result<(), String> {
@@ -64,28 +84,60 @@ fn case(row: &Row, who: Who) -> Result<(), String> {
     let guarded = once(&home, row, With::Guard(&[]))?;
     let mut problems = Vec::new();
     if plain.run.status != guarded.run.status {
-        problems.push(format!("exit {} without guard, {} with it", plain.run.status, guarded.run.status));
+        problems.push(format!(
+            "exit {} without guard, {} with it",
+            plain.run.status, guarded.run.status
+        ));
     }
     problems.extend(first_difference(&plain.run.stdout, &guarded.run.stdout));
-    let how = Compare::Alike { since, loose: row.loose };
-    problems.extend(plain.home.differences(&guarded.home, how).into_iter().map(|d| format!("~/{d}")));
-    problems.extend(plain.outside.differences(&guarded.outside, how).into_iter().map(|d| format!("outside/{d}")));
+    let how = Compare::Alike {
+        since,
+        loose: row.loose,
+    };
+    problems.extend(
+        plain
+            .home
+            .differences(&guarded.home, how)
+            .into_iter()
+            .map(|d| format!("~/{d}")),
+    );
+    problems.extend(
+        plain
+            .outside
+            .differences(&guarded.outside, how)
+            .into_iter()
+            .map(|d| format!("outside/{d}")),
+    );
     if guarded.run.stderr.contains("guard: refused") {
         problems.push("guard refuses something".to_owned());
     }
     // A row that fails without guard as well shows nothing, unless it was meant to.
     if plain.run.status != 0 && !row.name.contains("fails") {
-        problems.push(format!("CONTROL: exit {} without guard: {}", plain.run.status, tail(&trouble)));
+        problems.push(format!(
+            "CONTROL: exit {} without guard: {}",
+            plain.run.status,
+            tail(&trouble)
+        ));
     }
     if problems.is_empty() {
         return Ok(());
     }
     problems.truncate(15);
-    Err(format!("{}\nstderr:\n{}", problems.join("\n"), tail(&guarded.run.stderr)))
+    Err(format!(
+        "{}\nstderr:\n{}",
+        problems.join("\n"),
+        tail(&guarded.run.stderr)
+    ))
 }
 
 fn now() -> i64 {
-    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
+    i64::try_from(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_secs(),
+    )
+    .unwrap()
 }
 
 /// All lines that differ, up to a few.
@@ -94,7 +146,14 @@ fn first_difference(plain: &str, guarded: &str) -> Vec<String> {
     let mut out: Vec<String> = (0..a.len().max(b.len()))
         .filter(|n| a.get(*n) != b.get(*n))
         .map(|n| (n, a.get(n), b.get(n)))
-        .map(|(n, a, b)| format!("stdout line {}: {:?} without guard, {:?} with it", n + 1, a, b))
+        .map(|(n, a, b)| {
+            format!(
+                "stdout line {}: {:?} without guard, {:?} with it",
+                n + 1,
+                a,
+                b
+            )
+        })
         .collect();
     out.truncate(10);
     out
@@ -107,6 +166,7 @@ fn table(name: &str, rows: &[Row]) {
 /// The calls themselves, odd ones and all, where guard performs them (in HOME and below what was made there) and where
 /// the kernel does (in a folder that was there before).
 #[test]
+#[rustfmt::skip] // one row a line
 fn calls() {
     table(
         "calls",
@@ -123,6 +183,7 @@ fn calls() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn shell() {
     table(
         "shell",
@@ -170,6 +231,7 @@ fn shell() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn archives() {
     const MAKE: &str = "cd $O && mkdir -p s/dir/ro && echo x > s/dir/f && ln s/dir/f s/dir/hard && ln -s f s/dir/l && mkfifo s/p && \
         echo r > s/dir/ro/r && chmod 400 s/dir/ro/r && chmod 555 s/dir/ro && chmod 4711 s/dir/f && touch -h -d 2001-01-01T01:02:03.123456789 s/dir/l && \
@@ -186,6 +248,7 @@ fn archives() {
 }
 
 #[test]
+#[rustfmt::skip] // one row a line
 fn tools() {
     const REPOSITORY: &str =
         "cd $O && git init -q -b main src && cd src && seq 100 > a && mkdir d && echo x > d/x && chmod +x d/x && ln -s a l && git add -A && git commit -qm one && seq 50 >> a && git commit -qam two";
@@ -229,78 +292,141 @@ fn tools() {
 #[test]
 fn cargo() {
     let script = "export PATH=$T/toolchain/bin:$PATH CARGO_INCREMENTAL=0; cargo new -q --vcs none --offline c && cd c && cargo build -q --offline && ./target/debug/c && cargo test -q --offline && cargo clean -q && ls";
-    each("cargo", &["cargo new and build"], |n| (*n).to_owned(), |name, who| {
-        let Some(cargo) = std::env::var_os("CARGO").map(std::path::PathBuf::from) else {
-            return skip(name, "cargo");
-        };
-        let toolchain = cargo.parent().and_then(|p| p.parent()).unwrap().to_owned();
-        let home = Home::new(who);
-        let since = now() - 5;
-        let mut results = Vec::new();
-        for with in [With::Nothing, With::Guard(&[])] {
-            home.reset();
-            let run = if support::am_root() {
-                let mounts = format!("mkdir -p $T/toolchain && mount --bind {} $T/toolchain", toolchain.display());
-                home.finish(home.command_with_mounts(&mounts, with, &["bash", "-c", script]))?
-            } else {
-                std::os::unix::fs::symlink(&toolchain, home.tmp().join("toolchain")).unwrap();
-                home.script(with, script)?
+    each(
+        "cargo",
+        &["cargo new and build"],
+        |n| (*n).to_owned(),
+        |name, who| {
+            let Some(cargo) = std::env::var_os("CARGO").map(std::path::PathBuf::from) else {
+                return skip(name, "cargo");
             };
-            let mut tree = home.everything();
-            tree.0.retain(|path, _| !path.starts_with(".cargo") && !path.starts_with("tmp"));
-            results.push((run, tree));
-        }
-        let ((plain, before), (guarded, after)) = (&results[0], &results[1]);
-        let changes = before.differences(after, Compare::Alike { since, loose: &[] });
-        if plain.status != 0 {
-            return Err(format!("CONTROL: exit {} without guard: {}", plain.status, tail(&plain.stderr)));
-        }
-        let timeless = |text: &str| text.lines().filter(|l| !l.contains("finished in")).collect::<Vec<_>>().join("\n");
-        if plain.status != guarded.status || timeless(&plain.stdout) != timeless(&guarded.stdout) || !changes.is_empty() {
-            return Err(format!("exit {} and {}\n{}\n{}", guarded.status, plain.status, changes.join("\n"), tail(&guarded.stderr)));
-        }
-        Ok(())
-    });
+            let toolchain = cargo.parent().and_then(|p| p.parent()).unwrap().to_owned();
+            let home = Home::new(who);
+            let since = now() - 5;
+            let mut results = Vec::new();
+            for with in [With::Nothing, With::Guard(&[])] {
+                home.reset();
+                let run = if support::am_root() {
+                    let mounts = format!(
+                        "mkdir -p $T/toolchain && mount --bind {} $T/toolchain",
+                        toolchain.display()
+                    );
+                    home.finish(home.command_with_mounts(&mounts, with, &["bash", "-c", script]))?
+                } else {
+                    std::os::unix::fs::symlink(&toolchain, home.tmp().join("toolchain")).unwrap();
+                    home.script(with, script)?
+                };
+                let mut tree = home.everything();
+                tree.0
+                    .retain(|path, _| !path.starts_with(".cargo") && !path.starts_with("tmp"));
+                results.push((run, tree));
+            }
+            let ((plain, before), (guarded, after)) = (&results[0], &results[1]);
+            let changes = before.differences(after, Compare::Alike { since, loose: &[] });
+            if plain.status != 0 {
+                return Err(format!(
+                    "CONTROL: exit {} without guard: {}",
+                    plain.status,
+                    tail(&plain.stderr)
+                ));
+            }
+            let timeless = |text: &str| {
+                text.lines()
+                    .filter(|l| !l.contains("finished in"))
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            };
+            if plain.status != guarded.status
+                || timeless(&plain.stdout) != timeless(&guarded.stdout)
+                || !changes.is_empty()
+            {
+                return Err(format!(
+                    "exit {} and {}\n{}\n{}",
+                    guarded.status,
+                    plain.status,
+                    changes.join("\n"),
+                    tail(&guarded.stderr)
+                ));
+            }
+            Ok(())
+        },
+    );
 }
 
 /// The limit that is stated: such a program's calls cannot be read, so that where the wall does not grant, they are refused,
 /// and the record says why.
 #[test]
 fn not_to_be_looked_into() {
-    each("not to be looked into", &["in home itself"], |n| (*n).to_owned(), |name, who| {
-        if programs::helper("hurt").is_none() {
-            return skip(name, "cc");
-        }
-        let home = Home::new(who);
-        let control = home.script(With::Nothing, "$B/hurt undumpable-open ~/u")?;
-        if control.status != 0 {
-            return Err(format!("CONTROL: {}", tail(&control.stderr)));
-        }
-        home.reset();
-        let run = home.script(With::Guard(&[]), "$B/hurt undumpable-open ~/u")?;
-        if who.is_root() {
-            // Root's supervisor may read everything: nothing is different.
-            return if run.status == 0 { Ok(()) } else { Err(tail(&run.stderr)) };
-        }
-        if run.status != 1 || !run.stderr.contains("Permission denied") {
-            return Err(format!("exit {}, not EACCES: {}", run.status, tail(&run.stderr)));
-        }
-        let said = home.attempts().iter().any(|a| a["because"].as_str().is_some_and(|b| !b.is_empty()));
-        if said { Ok(()) } else { Err(format!("the record does not say why: {:?}", home.attempts())) }
-    });
+    each(
+        "not to be looked into",
+        &["in home itself"],
+        |n| (*n).to_owned(),
+        |name, who| {
+            if programs::helper("hurt").is_none() {
+                return skip(name, "cc");
+            }
+            let home = Home::new(who);
+            let control = home.script(With::Nothing, "$B/hurt undumpable-open ~/u")?;
+            if control.status != 0 {
+                return Err(format!("CONTROL: {}", tail(&control.stderr)));
+            }
+            home.reset();
+            let run = home.script(With::Guard(&[]), "$B/hurt undumpable-open ~/u")?;
+            if who.is_root() {
+                // Root's supervisor may read everything: nothing is different.
+                return if run.status == 0 {
+                    Ok(())
+                } else {
+                    Err(tail(&run.stderr))
+                };
+            }
+            if run.status != 1 || !run.stderr.contains("Permission denied") {
+                return Err(format!(
+                    "exit {}, not EACCES: {}",
+                    run.status,
+                    tail(&run.stderr)
+                ));
+            }
+            let said = home
+                .attempts()
+                .iter()
+                .any(|a| a["because"].as_str().is_some_and(|b| !b.is_empty()));
+            if said {
+                Ok(())
+            } else {
+                Err(format!(
+                    "the record does not say why: {:?}",
+                    home.attempts()
+                ))
+            }
+        },
+    );
 }
 
 /// A run in which nothing was refused leaves nothing behind and says nothing.
 #[test]
 fn a_clean_run_leaves_no_trace() {
-    each("no trace", &["true"], |n| (*n).to_owned(), |_, who| {
-        let home = Home::new(who);
-        let before = home.everything();
-        let run = home.script(With::Guard(&[]), "cat ~/.pi/agent/auth.json; ls ~ >/dev/null; true")?;
-        let changes = before.differences(&home.everything(), Compare::Exact);
-        if !changes.is_empty() || !run.stderr.is_empty() || run.status != 0 {
-            return Err(format!("{}\nexit {}, stderr {:?}", changes.join("\n"), run.status, run.stderr));
-        }
-        Ok(())
-    });
+    each(
+        "no trace",
+        &["true"],
+        |n| (*n).to_owned(),
+        |_, who| {
+            let home = Home::new(who);
+            let before = home.everything();
+            let run = home.script(
+                With::Guard(&[]),
+                "cat ~/.pi/agent/auth.json; ls ~ >/dev/null; true",
+            )?;
+            let changes = before.differences(&home.everything(), Compare::Exact);
+            if !changes.is_empty() || !run.stderr.is_empty() || run.status != 0 {
+                return Err(format!(
+                    "{}\nexit {}, stderr {:?}",
+                    changes.join("\n"),
+                    run.status,
+                    run.stderr
+                ));
+            }
+            Ok(())
+        },
+    );
 }

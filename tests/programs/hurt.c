@@ -170,7 +170,7 @@ static void *busy(void *argument) {
   char a[4200], b[4200], c[4200];
   const char *dir = shared_path;
   int me = (int)(long)argument;
-  for (int n = 0; n < 100; n++) {
+  for (int n = 0; n < 25; n++) {
     int bad_ones = 0;
     snprintf(a, sizeof a, "%.4000s/a%d-%d", dir, me, n);
     snprintf(b, sizeof b, "%.4000s/b%d-%d", dir, me, n);

@@ -12,8 +12,16 @@ use super::snapshot::{Snapshot, set_mtime, set_xattr};
 use super::{Who, programs};
 
 /// Places that the default policy protects and whose state the tests watch. `.pi` is there for its name.
-pub const PROTECTED: &[&str] =
-    &[".pi", ".codex", ".claude", ".claude.json", ".omp", ".local/share/opencode", ".config/opencode", ".config/guard"];
+pub const PROTECTED: &[&str] = &[
+    ".pi",
+    ".codex",
+    ".claude",
+    ".claude.json",
+    ".omp",
+    ".local/share/opencode",
+    ".config/opencode",
+    ".config/guard",
+];
 
 /// How to run a command.
 #[derive(Clone, Copy)]
@@ -44,10 +52,21 @@ pub struct Home {
 
 impl Home {
     pub fn new(who: Who) -> Self {
-        let base = tempfile::Builder::new().prefix("guard-test-").tempdir().unwrap().keep().canonicalize().unwrap();
+        let base = tempfile::Builder::new()
+            .prefix("guard-test-")
+            .tempdir()
+            .unwrap()
+            .keep()
+            .canonicalize()
+            .unwrap();
         fs::set_permissions(&base, PermissionsExt::from_mode(0o755)).unwrap();
         chown(&base, Some(who.uid()), Some(who.gid())).unwrap();
-        let home = Self { path: base.join("home"), base, who, runs: Cell::new(0) };
+        let home = Self {
+            path: base.join("home"),
+            base,
+            who,
+            runs: Cell::new(0),
+        };
         home.furnish();
         home
     }
@@ -85,8 +104,12 @@ impl Home {
     fn furnish(&self) {
         let agent = self.agent();
         let live = agent.join("sessions/--work--");
-        for dir in [&live, &agent.join("sessions/--other--"), &agent.join("npm/node_modules/ext"), &agent.join("extensions")]
-        {
+        for dir in [
+            &live,
+            &agent.join("sessions/--other--"),
+            &agent.join("npm/node_modules/ext"),
+            &agent.join("extensions"),
+        ] {
             fs::create_dir_all(dir).unwrap();
         }
         fs::create_dir_all(self.tmp()).unwrap();
@@ -94,11 +117,18 @@ impl Home {
         fs::write(self.path.join(".throwaway-home"), "").unwrap();
         fs::write(self.path.join("plain.txt"), "plain\n").unwrap();
         for n in 1..=3 {
-            fs::write(live.join(format!("2026-08-31_{n}.jsonl")), format!("{{\"type\":\"session\",\"id\":\"live{n}\"}}\n"))
-                .unwrap();
+            fs::write(
+                live.join(format!("2026-08-31_{n}.jsonl")),
+                format!("{{\"type\":\"session\",\"id\":\"live{n}\"}}\n"),
+            )
+            .unwrap();
         }
         for (name, text, mode) in [
-            ("sessions/--other--/x.jsonl", "{\"type\":\"session\"}\n", 0o640),
+            (
+                "sessions/--other--/x.jsonl",
+                "{\"type\":\"session\"}\n",
+                0o640,
+            ),
             ("auth.json", "{\"token\":\"t-123\"}\n", 0o600),
             ("models-store.json", "{}\n", 0o444),
             ("settings.json", "{}\n", 0o664),
@@ -120,7 +150,10 @@ impl Home {
     /// Gives everything to the user, and each entry an old time of its own, children first.
     fn own_and_age(&self, path: &Path, count: &mut i64) {
         if path.symlink_metadata().unwrap().is_dir() {
-            let mut children: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+            let mut children: Vec<_> = fs::read_dir(path)
+                .unwrap()
+                .map(|e| e.unwrap().path())
+                .collect();
             children.sort();
             for child in children {
                 self.own_and_age(&child, count);
@@ -169,7 +202,11 @@ impl Home {
         }
         full.extend(argv);
         let mut command = Command::new(full[0]);
-        command.args(&full[1..]).env_clear().envs(self.environment()).current_dir(&self.path);
+        command
+            .args(&full[1..])
+            .env_clear()
+            .envs(self.environment())
+            .current_dir(&self.path);
         if self.who == Who::Nobody {
             // std drops the supplementary groups when it sets a uid.
             command.gid(self.who.gid()).uid(self.who.uid());
@@ -180,8 +217,20 @@ impl Home {
     /// `argv` as the user of this home, in a mount namespace of its own where root ran `mounts` before.
     pub fn command_with_mounts(&self, mounts: &str, with: With<'_>, argv: &[&str]) -> Command {
         let script = format!("set -e; {mounts}; exec \"$@\"");
-        let mut full = vec!["unshare", "--mount", "--propagation", "private", "bash", "-c", &script, "mounts"];
-        let ids = [format!("--reuid={}", self.who.uid()), format!("--regid={}", self.who.gid())];
+        let mut full = vec![
+            "unshare",
+            "--mount",
+            "--propagation",
+            "private",
+            "bash",
+            "-c",
+            &script,
+            "mounts",
+        ];
+        let ids = [
+            format!("--reuid={}", self.who.uid()),
+            format!("--regid={}", self.who.gid()),
+        ];
         if self.who == Who::Nobody {
             full.extend(["setpriv", &ids[0], &ids[1], "--clear-groups"]);
         }
@@ -192,21 +241,30 @@ impl Home {
         }
         full.extend(argv);
         let mut command = Command::new(full[0]);
-        command.args(&full[1..]).env_clear().envs(self.environment()).current_dir(&self.path);
+        command
+            .args(&full[1..])
+            .env_clear()
+            .envs(self.environment())
+            .current_dir(&self.path);
         command
     }
 
     /// Runs to the end, stdout and stderr into files, nothing on stdin.
     pub fn finish(&self, mut command: Command) -> Result<Run, String> {
         let number = self.runs.replace(self.runs.get() + 1);
-        let (out, err) = (self.base.join(format!("out{number}")), self.base.join(format!("err{number}")));
+        let (out, err) = (
+            self.base.join(format!("out{number}")),
+            self.base.join(format!("err{number}")),
+        );
         command
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())
             .process_group(0);
         let started = Instant::now();
-        let mut child = command.spawn().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
+        let mut child = command
+            .spawn()
+            .map_err(|e| format!("{:?}: {e}", command.get_program()))?;
         let status = super::wait(&mut child, Duration::from_secs(90));
         let run = Run {
             status: *status.as_ref().unwrap_or(&-1),
@@ -230,11 +288,18 @@ impl Home {
 
     /// Every attempt in every record of this home: the objects that have a system call and an operation.
     pub fn attempts(&self) -> Vec<serde_json::Value> {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(self.runs_folder()).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        let mut files: Vec<PathBuf> = fs::read_dir(self.runs_folder())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path())
+            .collect();
         files.sort();
         let mut found = Vec::new();
-        for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "jsonl")) {
+        for file in files
+            .iter()
+            .filter(|f| f.extension().is_some_and(|e| e == "jsonl"))
+        {
             for line in super::read_text(file).lines() {
                 match serde_json::from_str(line) {
                     Ok(value) => collect_attempts(&value, &mut found),
@@ -268,9 +333,21 @@ impl Drop for Home {
 
 /// Removes a folder of the tests, also one whose modes forbid it. `base` says that it is one of theirs.
 fn remove(base: &Path, path: &Path) {
-    assert!(path.starts_with(base) && base.file_name().unwrap().to_str().unwrap().starts_with("guard-test-"));
+    assert!(
+        path.starts_with(base)
+            && base
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("guard-test-")
+    );
     if fs::remove_dir_all(path).is_err() && path.exists() {
-        let _ = Command::new("chmod").args(["-R", "u+rwx"]).arg(path).stderr(Stdio::null()).status();
+        let _ = Command::new("chmod")
+            .args(["-R", "u+rwx"])
+            .arg(path)
+            .stderr(Stdio::null())
+            .status();
         let _ = fs::remove_dir_all(path);
     }
 }

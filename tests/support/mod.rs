@@ -20,6 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[allow(unused_imports, reason = "each test binary uses its own part")]
 pub use home::{Home, Run, With};
 
 /// The ordinary user that root's cases run as a second time.
@@ -48,11 +49,19 @@ impl Who {
     }
 
     pub fn uid(self) -> u32 {
-        if self == Self::Nobody { NOBODY } else { nix::unistd::geteuid().as_raw() }
+        if self == Self::Nobody {
+            NOBODY
+        } else {
+            nix::unistd::geteuid().as_raw()
+        }
     }
 
     pub fn gid(self) -> u32 {
-        if self == Self::Nobody { NOBODY } else { nix::unistd::getegid().as_raw() }
+        if self == Self::Nobody {
+            NOBODY
+        } else {
+            nix::unistd::getegid().as_raw()
+        }
     }
 }
 
@@ -62,7 +71,11 @@ pub fn am_root() -> bool {
 
 /// Everyone that a case has to work for: the user of the tests, and for root an ordinary user as well.
 pub fn everyone() -> &'static [Who] {
-    if am_root() { &[Who::Me, Who::Nobody] } else { &[Who::Me] }
+    if am_root() {
+        &[Who::Me, Who::Nobody]
+    } else {
+        &[Who::Me]
+    }
 }
 
 /// Says on the real stderr, past the test runner's capture.
@@ -74,7 +87,9 @@ pub fn say(text: &str) {
 pub fn skip(name: &str, needs: &str) -> Result<(), String> {
     say(&format!("SKIPPED {name}: needs {needs}"));
     if std::env::var_os("GUARD_MUST_ENFORCE").is_some_and(|v| v == "1") {
-        return Err(format!("{name}: skipped although GUARD_MUST_ENFORCE=1: needs {needs}"));
+        return Err(format!(
+            "{name}: skipped although GUARD_MUST_ENFORCE=1: needs {needs}"
+        ));
     }
     Ok(())
 }
@@ -106,18 +121,34 @@ pub fn each<R: Sync>(
                         Err(panic) => Some(panic_text(panic.as_ref())),
                     };
                     if started.elapsed() > Duration::from_secs(10) {
-                        say(&format!("SLOW {title}: {:.1} s", started.elapsed().as_secs_f64()));
+                        say(&format!(
+                            "SLOW {title}: {:.1} s",
+                            started.elapsed().as_secs_f64()
+                        ));
                     }
                     if let Some(text) = problem {
-                        failures.lock().unwrap().push(format!("{title}\n    {}", text.replace('\n', "\n    ")));
+                        failures
+                            .lock()
+                            .unwrap()
+                            .push(format!("{title}\n    {}", text.replace('\n', "\n    ")));
                     }
                 }
             });
         }
     });
     let failures = failures.into_inner().unwrap();
-    say(&format!("{table}: {} of {} cases hold", cases.len() - failures.len(), cases.len()));
-    assert!(failures.is_empty(), "{} of {} cases fail\n{}", failures.len(), cases.len(), failures.join("\n"));
+    say(&format!(
+        "{table}: {} of {} cases hold",
+        cases.len() - failures.len(),
+        cases.len()
+    ));
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases fail\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -130,7 +161,9 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// The shell's view of how a process ended.
 pub fn status_number(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// Waits for `child`, at most `limit`; kills its process group when that is over.

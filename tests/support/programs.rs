@@ -19,7 +19,11 @@ pub fn shared() -> &'static Path {
         }
     }
     DIR.get_or_init(|| {
-        let dir = tempfile::Builder::new().prefix("guard-test-bin-").tempdir().unwrap().keep();
+        let dir = tempfile::Builder::new()
+            .prefix("guard-test-bin-")
+            .tempdir()
+            .unwrap()
+            .keep();
         std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
         // SAFETY: the function has the C ABI, takes nothing and does not unwind.
         unsafe { libc::atexit(remove) };
@@ -45,33 +49,51 @@ pub fn path_for(who: Who) -> String {
     let mut dirs: Vec<String> = SYSTEM.split(':').map(str::to_owned).collect();
     if !who.is_root() {
         let own = std::env::var("PATH").unwrap_or_default();
-        dirs.extend(own.split(':').filter(|d| d.starts_with('/') && can_enter(who, Path::new(d))).map(str::to_owned));
+        dirs.extend(
+            own.split(':')
+                .filter(|d| d.starts_with('/') && can_enter(who, Path::new(d)))
+                .map(str::to_owned),
+        );
     }
     dirs.join(":")
 }
 
 /// Where `name` is for `who`.
 pub fn find(who: Who, name: &str) -> Option<PathBuf> {
-    path_for(who).split(':').map(|d| Path::new(d).join(name)).find(|p| {
-        p.metadata().is_ok_and(|m| m.is_file() && m.mode() & 0o111 != 0)
-    })
+    path_for(who)
+        .split(':')
+        .map(|d| Path::new(d).join(name))
+        .find(|p| {
+            p.metadata()
+                .is_ok_and(|m| m.is_file() && m.mode() & 0o111 != 0)
+        })
 }
 
 fn can_enter(who: Who, dir: &Path) -> bool {
     who == Who::Me
-        || dir.ancestors().all(|d| d.metadata().is_ok_and(|m| m.mode() & 0o001 != 0 || m.uid() == who.uid()))
+        || dir.ancestors().all(|d| {
+            d.metadata()
+                .is_ok_and(|m| m.mode() & 0o001 != 0 || m.uid() == who.uid())
+        })
 }
 
 /// The first of `needs` that is not there. A need is a program's name, or one of
 /// `root` (the case makes sense for root only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
 pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
-    needs.iter().find(|need| !present(who, need)).map(|need| (*need).to_owned())
+    needs
+        .iter()
+        .find(|need| !present(who, need))
+        .map(|need| (*need).to_owned())
 }
 
 fn present(who: Who, need: &str) -> bool {
     match need {
         "root" => who.is_root(),
-        "mounts" => super::am_root() && find(Who::Me, "unshare").is_some() && find(Who::Me, "setpriv").is_some(),
+        "mounts" => {
+            super::am_root()
+                && find(Who::Me, "unshare").is_some()
+                && find(Who::Me, "setpriv").is_some()
+        }
         "cc32" => helper("hurt32").is_some(),
         "hurt" | "odd" => helper(need).is_some(),
         "hurt-go" => go_helper().is_some(),
@@ -89,17 +111,36 @@ pub fn not_for(who: Who, needs: &[&str]) -> bool {
 pub fn helper(name: &str) -> Option<PathBuf> {
     static BUILT: Mutex<Option<HashMap<String, Option<PathBuf>>>> = Mutex::new(None);
     let mut built = BUILT.lock().unwrap();
-    built.get_or_insert_default().entry(name.to_owned()).or_insert_with(|| build_c(name)).clone()
+    built
+        .get_or_insert_default()
+        .entry(name.to_owned())
+        .or_insert_with(|| build_c(name))
+        .clone()
 }
 
 fn build_c(name: &str) -> Option<PathBuf> {
-    let (source, flags): (&str, &[&str]) = if name == "hurt32" { ("hurt", &["-m32"]) } else { (name, &[]) };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{source}.c"));
+    let (source, flags): (&str, &[&str]) = if name == "hurt32" {
+        ("hurt", &["-m32"])
+    } else {
+        (name, &[])
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(format!("{source}.c"));
     let out = shared().join(name);
-    let run = Command::new("cc").args(flags).args(["-O1", "-Wall", "-pthread", "-o"]).arg(&out).arg(&source).output();
+    let run = Command::new("cc")
+        .args(flags)
+        .args(["-O1", "-Wall", "-pthread", "-o"])
+        .arg(&out)
+        .arg(&source)
+        .output();
     match run {
         Ok(o) if o.status.success() => Some(out),
-        Ok(o) if flags.is_empty() => panic!("{}: {}", source.display(), String::from_utf8_lossy(&o.stderr)),
+        Ok(o) if flags.is_empty() => panic!(
+            "{}: {}",
+            source.display(),
+            String::from_utf8_lossy(&o.stderr)
+        ),
         _ => None,
     }
 }
@@ -117,12 +158,21 @@ pub fn go_helper() -> Option<PathBuf> {
                 .args(["build", "-o"])
                 .arg(&out)
                 .arg(&source)
-                .envs([("CGO_ENABLED", "0"), ("GO111MODULE", "off"), ("GOFLAGS", "")])
+                .envs([
+                    ("CGO_ENABLED", "0"),
+                    ("GO111MODULE", "off"),
+                    ("GOFLAGS", ""),
+                ])
                 .env("GOCACHE", &cache)
                 .env("GOPATH", shared().join("go-path"))
                 .output()
                 .ok()?;
-            assert!(run.status.success(), "{}: {}", source.display(), String::from_utf8_lossy(&run.stderr));
+            assert!(
+                run.status.success(),
+                "{}: {}",
+                source.display(),
+                String::from_utf8_lossy(&run.stderr)
+            );
             Some(out)
         })
         .clone()

@@ -19,10 +19,18 @@ pub struct Terminal {
 impl Terminal {
     /// Starts `command` as the leader of a session on a new terminal of 24 lines and 80 columns.
     pub fn start(mut command: Command) -> Self {
-        let size = nix::pty::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = nix::pty::Winsize {
+            ws_row: 24,
+            ws_col: 80,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
         let pair = nix::pty::openpty(&size, None).unwrap();
         let give = |fd: &OwnedFd| fd.try_clone().unwrap();
-        command.stdin(give(&pair.slave)).stdout(give(&pair.slave)).stderr(give(&pair.slave));
+        command
+            .stdin(give(&pair.slave))
+            .stdout(give(&pair.slave))
+            .stderr(give(&pair.slave));
         let start = || {
             nix::unistd::setsid()?;
             // SAFETY: descriptor 0 is the terminal by now, and the request takes a number.
@@ -45,7 +53,12 @@ impl Terminal {
                 sink.lock().unwrap().extend_from_slice(&buffer[..n]);
             }
         });
-        Self { master, child, seen, read: 0 }
+        Self {
+            master,
+            child,
+            seen,
+            read: 0,
+        }
     }
 
     pub fn send(&mut self, keys: &str) {
@@ -66,7 +79,10 @@ impl Terminal {
                 self.read += n;
                 Ok(())
             }
-            None => Err(format!("the terminal never showed {text:?}; it showed:\n{}", self.everything())),
+            None => Err(format!(
+                "the terminal never showed {text:?}; it showed:\n{}",
+                self.everything()
+            )),
         }
     }
 
@@ -76,15 +92,22 @@ impl Terminal {
 
     /// Changes the window's size, as a terminal program does.
     pub fn resize(&self, rows: u16, columns: u16) {
-        let size = nix::pty::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = nix::pty::Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
         // SAFETY: the descriptor is open, and the request reads one Winsize, which `size` is.
-        let done = unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+        let done =
+            unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
         assert_eq!(done, 0);
     }
 
     /// Waits for the end.
     pub fn end(mut self) -> Result<i32, String> {
-        super::wait(&mut self.child, Duration::from_secs(8)).map_err(|e| format!("{e}; it showed:\n{}", self.everything()))
+        super::wait(&mut self.child, Duration::from_secs(8))
+            .map_err(|e| format!("{e}; it showed:\n{}", self.everything()))
     }
 }
 

@@ -57,13 +57,20 @@ impl Snapshot {
             match after.0.get(path) {
                 None => lines.push(format!("{} is gone", path.display())),
                 Some(new) => lines.extend(
-                    entry_differences(path, old, new, how).into_iter().map(|d| format!("{}: {d}", path.display())),
+                    entry_differences(path, old, new, how)
+                        .into_iter()
+                        .map(|d| format!("{}: {d}", path.display())),
                 ),
             }
         }
         for (path, entry) in &after.0 {
             if !self.0.contains_key(path) {
-                lines.push(format!("{} is new ({} {:o})", path.display(), entry.kind, entry.mode));
+                lines.push(format!(
+                    "{} is new ({} {:o})",
+                    path.display(),
+                    entry.kind,
+                    entry.mode
+                ));
             }
         }
         lines
@@ -72,7 +79,9 @@ impl Snapshot {
 
 fn add(top: &Path, name: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     let path = top.join(name);
-    let Ok(meta) = path.symlink_metadata() else { return };
+    let Ok(meta) = path.symlink_metadata() else {
+        return;
+    };
     let kind = match meta.file_type() {
         t if t.is_dir() => 'd',
         t if t.is_file() => 'f',
@@ -84,7 +93,9 @@ fn add(top: &Path, name: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     };
     let content = match kind {
         'f' => std::fs::read(&path).unwrap_or_else(|e| format!("cannot be read: {e}").into_bytes()),
-        'l' => std::fs::read_link(&path).map(|t| t.as_os_str().as_bytes().to_vec()).unwrap_or_default(),
+        'l' => std::fs::read_link(&path)
+            .map(|t| t.as_os_str().as_bytes().to_vec())
+            .unwrap_or_default(),
         _ => Vec::new(),
     };
     found.insert(
@@ -101,11 +112,20 @@ fn add(top: &Path, name: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
             mtime: (meta.mtime(), meta.mtime_nsec()),
             content,
             xattrs: xattrs(&path),
-            flags: if kind == 'f' || kind == 'd' { flags(&path) } else { 0 },
+            flags: if kind == 'f' || kind == 'd' {
+                flags(&path)
+            } else {
+                0
+            },
         },
     );
     if kind == 'd' {
-        let mut names: Vec<_> = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
+        let mut names: Vec<_> = std::fs::read_dir(&path)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.file_name())
+            .collect();
         names.sort();
         for child in names {
             add(top, &name.join(child), found);
@@ -124,8 +144,16 @@ fn entry_differences(path: &Path, old: &Entry, new: &Entry, how: Compare<'_>) ->
     note("mode", format!("{:o}", old.mode), format!("{:o}", new.mode));
     note("uid", old.uid.to_string(), new.uid.to_string());
     note("gid", old.gid.to_string(), new.gid.to_string());
-    note("xattrs", format!("{:?}", old.xattrs), format!("{:?}", new.xattrs));
-    note("inode flags", format!("{:#x}", old.flags), format!("{:#x}", new.flags));
+    note(
+        "xattrs",
+        format!("{:?}", old.xattrs),
+        format!("{:?}", new.xattrs),
+    );
+    note(
+        "inode flags",
+        format!("{:#x}", old.flags),
+        format!("{:#x}", new.flags),
+    );
     note("link count", old.nlink.to_string(), new.nlink.to_string());
     let (times, loose) = match how {
         Compare::Exact => {
@@ -135,14 +163,21 @@ fn entry_differences(path: &Path, old: &Entry, new: &Entry, how: Compare<'_>) ->
         Compare::Alike { since, loose } => {
             let class = |t: (i64, i64)| if t.0 >= since { (i64::MAX, 0) } else { t };
             let text = path.to_string_lossy();
-            ((class(old.mtime), class(new.mtime)), loose.iter().any(|word| text.contains(word)))
+            (
+                (class(old.mtime), class(new.mtime)),
+                loose.iter().any(|word| text.contains(word)),
+            )
         }
     };
     note("mtime", format!("{:?}", times.0), format!("{:?}", times.1));
     if !loose {
         note("size", old.size.to_string(), new.size.to_string());
         if old.content != new.content {
-            out.push(format!("content was {:?}, is {:?}", short(&old.content), short(&new.content)));
+            out.push(format!(
+                "content was {:?}, is {:?}",
+                short(&old.content),
+                short(&new.content)
+            ));
         }
     }
     out
@@ -163,12 +198,20 @@ fn xattrs(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let n = unsafe { libc::llistxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
     names.truncate(usize::try_from(n).unwrap_or(0));
     let mut found = BTreeMap::new();
-    for name in names.split(|b| *b == 0).filter(|n| !n.is_empty() && !n.starts_with(b"trusted.overlay")) {
+    for name in names
+        .split(|b| *b == 0)
+        .filter(|n| !n.is_empty() && !n.starts_with(b"trusted.overlay"))
+    {
         let c_name = CString::new(name).unwrap();
         let mut value = vec![0_u8; 4096];
         // SAFETY: both strings end in NUL, and the buffer is as long as its length says.
         let n = unsafe {
-            libc::lgetxattr(path.as_ptr(), c_name.as_ptr(), value.as_mut_ptr().cast(), value.len())
+            libc::lgetxattr(
+                path.as_ptr(),
+                c_name.as_ptr(),
+                value.as_mut_ptr().cast(),
+                value.len(),
+            )
         };
         value.truncate(usize::try_from(n).unwrap_or(0));
         found.insert(String::from_utf8_lossy(name).into_owned(), value);
@@ -177,8 +220,10 @@ fn xattrs(path: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn flags(path: &Path) -> i64 {
-    let Ok(file) =
-        std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+    let Ok(file) = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW)
+        .open(path)
     else {
         return 0;
     };
@@ -194,12 +239,26 @@ pub fn set_xattr(path: &Path, name: &str, value: &[u8]) -> bool {
     let path = c_path(path);
     let name = CString::new(name).unwrap();
     // SAFETY: both strings end in NUL, and the value is as long as its length says.
-    unsafe { libc::lsetxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) == 0 }
+    unsafe {
+        libc::lsetxattr(
+            path.as_ptr(),
+            name.as_ptr(),
+            value.as_ptr().cast(),
+            value.len(),
+            0,
+        ) == 0
+    }
 }
 
 /// Sets the modification time, to the nanosecond, of `path` itself.
 pub fn set_mtime(path: &Path, seconds: i64, nanoseconds: i64) {
     let time = nix::sys::time::TimeSpec::new(seconds, nanoseconds);
-    nix::sys::stat::utimensat(nix::fcntl::AT_FDCWD, path, &time, &time, nix::sys::stat::UtimensatFlags::NoFollowSymlink)
-        .unwrap();
+    nix::sys::stat::utimensat(
+        nix::fcntl::AT_FDCWD,
+        path,
+        &time,
+        &time,
+        nix::sys::stat::UtimensatFlags::NoFollowSymlink,
+    )
+    .unwrap();
 }
