@@ -15,7 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -355,12 +354,6 @@ int main(int argc, char **argv, char **envp) {
   if (IS("chroot-unlink")) {  // a: the new root, b: the path seen from there
     if (chroot(a) < 0 || chdir("/") < 0) return bad("chroot");
     return done(b, unlink(b));
-  }
-  if (IS("core")) {  // a core dump into the protected folder
-    struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
-    setrlimit(RLIMIT_CORE, &all);
-    if (chdir(a) < 0) return bad("chdir");
-    abort();
   }
 #ifdef __x86_64__
   if (IS("int80")) return int80(a);
