@@ -1,0 +1,734 @@
+//! Every way to lose a file: done without guard as the control, refused with guard, said on stderr and in the record, and
+//! the protected tree unchanged to the byte, mode and time.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod support;
+
+use std::time::Duration;
+
+use support::snapshot::Compare;
+use support::{Home, Run, Who, With, each, eventually, programs, skip, tail};
+
+/// One way.
+struct Row {
+    name: &'static str,
+    /// See [`programs::missing`].
+    needs: &'static [&'static str],
+    /// A script before, without guard: what the attack needs to find.
+    before: &'static str,
+    /// Mounts that root makes before, in a namespace of their own.
+    mounts: &'static str,
+    /// The attack, in bash, with `$P` the protected `~/.pi/agent`, `$T` a folder in HOME, `$O` one outside, `$B` helpers.
+    attack: &'static str,
+    /// How the name of the process that is refused begins.
+    by: &'static str,
+    /// The operation that the record names: one of these. Empty: the kernel alone refuses and guard sees nothing.
+    operation: &'static [&'static str],
+    /// Damage comes from a process that outlives the command and makes `$T/done` at its end.
+    lasts: bool,
+    /// The attack has to fail in the eyes of whoever runs it.
+    fails: bool,
+}
+
+const ROW: Row = Row {
+    name: "",
+    needs: &[],
+    before: "",
+    mounts: "",
+    attack: "",
+    by: "",
+    operation: &[],
+    lasts: false,
+    fails: true,
+};
+
+const fn row(
+    name: &'static str,
+    by: &'static str,
+    operation: &'static [&'static str],
+    attack: &'static str,
+) -> Row {
+    Row {
+        name,
+        by,
+        operation,
+        attack,
+        ..ROW
+    }
+}
+
+const DELETE: &[&str] = &["delete"];
+const WRITE: &[&str] = &["write"];
+const CREATE: &[&str] = &["create"];
+const RENAME: &[&str] = &["rename", "replace"];
+const REPLACE: &[&str] = &["replace", "rename"];
+const LINK: &[&str] = &["link"];
+const META: &[&str] = &["metadata"];
+
+fn run(home: &Home, row: &Row, with: With<'_>) -> Result<Run, String> {
+    let argv = ["bash", "-c", row.attack];
+    let command = if row.mounts.is_empty() {
+        home.command(with, &argv)
+    } else {
+        home.command_with_mounts(row.mounts, with, &argv)
+    };
+    let run = home.finish(command)?;
+    if row.lasts && !eventually(Duration::from_secs(20), || home.tmp().join("done").exists()) {
+        return Err(format!(
+            "the process that outlives the command did not finish\n{}",
+            tail(&run.stderr)
+        ));
+    }
+    Ok(run)
+}
+
+fn prepare(home: &Home, row: &Row) -> Result<(), String> {
+    if row.before.is_empty() {
+        return Ok(());
+    }
+    let run = home.script(With::Nothing, row.before)?;
+    if run.status == 0 {
+        Ok(())
+    } else {
+        Err(format!("the preparation fails: {}", tail(&run.stderr)))
+    }
+}
+
+/// Without guard the damage is done: else the row proves nothing.
+fn control(home: &Home, row: &Row) -> Result<(), String> {
+    prepare(home, row)?;
+    let before = home.protected();
+    let run = run(home, row, With::Nothing)?;
+    let damage = before.differences(&home.protected(), Compare::Exact);
+    if damage.is_empty() {
+        return Err(format!(
+            "CONTROL: without guard nothing is damaged (exit {})\n{}",
+            run.status,
+            tail(&run.stderr)
+        ));
+    }
+    Ok(())
+}
+
+fn guarded(home: &Home, row: &Row) -> Result<(), String> {
+    prepare(home, row)?;
+    let before = home.protected();
+    let run = run(home, row, With::Guard(&[]))?;
+    let mut problems: Vec<String> = before
+        .differences(&home.protected(), Compare::Exact)
+        .into_iter()
+        .map(|d| format!("DAMAGE: {d}"))
+        .collect();
+    if (125..=127).contains(&run.status) {
+        problems.push(format!("the attack was not run: exit {}", run.status));
+    }
+    if row.fails && run.status == 0 {
+        problems.push("the attack says that it worked".to_owned());
+    }
+    if !row.operation.is_empty() {
+        problems.extend(said(&run, row));
+        problems.extend(recorded(home, row));
+    }
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "{}\nstderr:\n{}",
+            problems.join("\n"),
+            tail(&run.stderr)
+        ))
+    }
+}
+
+/// stderr names the process, what it may not do, and the rule.
+fn said(run: &Run, row: &Row) -> Option<String> {
+    let refused = format!("guard: refused: {}", row.by);
+    let words = run
+        .stderr
+        .lines()
+        .any(|l| l.starts_with(&refused) && l.contains("(pid ") && l.contains(" may not "));
+    let rule = run
+        .stderr
+        .lines()
+        .any(|l| l.starts_with("guard: ") && l.contains("rule ~/."));
+    (!words || !rule)
+        .then(|| format!("stderr has no `{refused}… (pid N…) may not …` followed by its rule"))
+}
+
+/// The record has the attempt, with the operation and a place at, below or above something protected.
+fn recorded(home: &Home, row: &Row) -> Option<String> {
+    let attempts = home.attempts();
+    let fits = attempts.iter().any(|a| {
+        let text = |key: &str| a[key].as_str().unwrap_or_default();
+        let found = std::path::Path::new(text("found"));
+        let place = support::home::PROTECTED.iter().any(|name| {
+            let root = home.path.join(name);
+            found.starts_with(&root) || root.starts_with(found)
+        });
+        // Seen through another mount, the place has another name.
+        let place = place || !row.mounts.is_empty() && found.starts_with(home.tmp());
+        let executable = text("executable").rsplit('/').next().unwrap_or_default();
+        row.operation.contains(&text("operation"))
+            && place
+            && !text("syscall").is_empty()
+            && a["pid"].as_i64().is_some_and(|pid| pid > 0)
+            && executable.starts_with(row.by)
+            && a["rule"]["path"]
+                .as_str()
+                .is_some_and(|p| p.starts_with("~/."))
+    });
+    (!fits).then(|| {
+        let seen: Vec<String> = attempts
+            .iter()
+            .take(5)
+            .map(|a| {
+                format!(
+                    "{} {} {} by {}",
+                    a["syscall"], a["operation"], a["found"], a["executable"]
+                )
+            })
+            .collect();
+        format!(
+            "the record has no {} by {} there; it has {} attempts: {seen:?}",
+            row.operation[0],
+            row.by,
+            attempts.len()
+        )
+    })
+}
+
+fn case(row: &Row, who: Who) -> Result<(), String> {
+    if programs::not_for(who, row.needs) {
+        if !support::am_root() {
+            support::say(&format!("NOT RUN {}: only root can", row.name));
+        }
+        return Ok(());
+    }
+    if let Some(need) = programs::missing(who, row.needs) {
+        return skip(row.name, &need);
+    }
+    let home = Home::new(who);
+    control(&home, row)?;
+    drop(home);
+    guarded(&Home::new(who), row)
+}
+
+fn table(name: &str, rows: &[Row]) {
+    each(name, rows, |r| r.name.to_owned(), case);
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn removals() {
+    table(
+        "removals",
+        &[
+            row("rm -rf of the root", "rm", DELETE, "rm -rf ~/.pi/agent"),
+            row("rm -rf of its parent", "rm", DELETE, "rm -rf ~/.pi"),
+            row("rm -rf of all of home, dot files first", "rm", DELETE, "rm -rf ~/.[!.]* ~/*"),
+            row("rm of a file", "rm", DELETE, "rm -f $P/auth.json"),
+            row("rm of the link", "rm", DELETE, "rm -f $P/latest"),
+            row("rm from inside", "rm", DELETE, "cd $P/sessions && rm -rf ./*"),
+            row("rmdir", "rmdir", DELETE, "rmdir $P/extensions"),
+            row("find -delete", "find", DELETE, "find $P -delete"),
+            Row {
+                needs: &["python3"],
+                ..row("shutil.rmtree", "python3", DELETE, "python3 -c 'import shutil,os; shutil.rmtree(os.environ[\"P\"])'")
+            },
+            Row {
+                needs: &["python3"],
+                fails: false,
+                ..row(
+                    "shutil.rmtree that swallows errors",
+                    "python3",
+                    DELETE,
+                    "python3 -c 'import shutil,os; shutil.rmtree(os.environ[\"P\"], ignore_errors=True)'",
+                )
+            },
+            Row {
+                needs: &["node"],
+                ..row("fs.rmSync", "node", DELETE, "node -e 'fs.rmSync(process.env.P,{recursive:true,force:true})'")
+            },
+            Row {
+                needs: &["node"],
+                ..row(
+                    "fs.promises.rm",
+                    "node",
+                    DELETE,
+                    "node -e 'fs.promises.rm(process.env.P,{recursive:true,force:true}).catch(e=>{console.error(e.code);process.exit(1)})'",
+                )
+            },
+            Row {
+                needs: &["node"],
+                ..row(
+                    "fs.promises.rm with io_uring asked for",
+                    "node",
+                    DELETE,
+                    "UV_USE_IO_URING=1 node -e 'fs.promises.rm(process.env.P,{recursive:true,force:true}).catch(e=>{console.error(e.code);process.exit(1)})'",
+                )
+            },
+            Row {
+                needs: &["node"],
+                ..row(
+                    "fs.promises.writeFile with io_uring asked for",
+                    "node",
+                    WRITE,
+                    "UV_USE_IO_URING=1 node -e 'fs.promises.writeFile(process.env.P+\"/auth.json\",\"gone\").catch(e=>process.exit(1))'",
+                )
+            },
+            Row {
+                needs: &["rsync"],
+                before: "mkdir $T/empty",
+                ..row("rsync --delete", "rsync", DELETE, "rsync -a --delete $T/empty/ $P/sessions/")
+            },
+            Row { needs: &["hurt-go"], ..row("Go's RemoveAll", "hurt-go", DELETE, "$B/hurt-go removeall $P") },
+            Row { needs: &["hurt-go"], ..row("Go's Truncate", "hurt-go", WRITE, "$B/hurt-go truncate $P/auth.json") },
+            Row { needs: &["cc32"], ..row("a 32-bit program", "hurt32", DELETE, "$B/hurt32 unlink $P/auth.json") },
+            Row { needs: &["cc32"], ..row("a 32-bit program renames", "hurt32", RENAME, "$B/hurt32 rename $P $T/x") },
+            Row { needs: &["cc32"], ..row("a 32-bit program opens", "hurt32", WRITE, "$B/hurt32 creat $P/auth.json") },
+            Row { needs: &["cc32"], ..row("a 32-bit program's fchmod", "hurt32", META, "$B/hurt32 fchmod $P/auth.json") },
+            #[cfg(target_arch = "x86_64")]
+            Row { needs: &["hurt"], ..row("int 0x80 from a 64-bit program", "hurt", DELETE, "$B/hurt int80 $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a vfork child", "hurt", DELETE, "$B/hurt vfork $P/auth.json") },
+            Row { needs: &["hurt"], ..row("posix_spawn's file action", "hurt", WRITE, "$B/hurt spawn $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a raw clone", "hurt", DELETE, "$B/hurt clone $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a thread", "hurt", DELETE, "$B/hurt thread $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a descriptor of the folder", "hurt", DELETE, "$B/hurt dirfd $P auth.json") },
+            Row { needs: &["hurt", "root"], ..row("after a chroot", "hurt", DELETE, "$B/hurt chroot-unlink ~ /.pi/agent/auth.json") },
+            // Not to be looked into: whether the supervisor can follow depends on the user, that nothing is lost does not.
+            Row { needs: &["hurt"], ..row("a program that nobody may look into", "", &[], "$B/hurt undumpable $P/auth.json") },
+            Row {
+                fails: false,
+                lasts: true,
+                ..row(
+                    "a background process that outlives the command",
+                    "rm",
+                    DELETE,
+                    "(sleep 0.4; rm -rf $P; touch $T/done) </dev/null >/dev/null 2>$T/err & disown; exit 0",
+                )
+            },
+            Row {
+                fails: false,
+                lasts: true,
+                needs: &["setsid"],
+                ..row(
+                    "a daemon in a session of its own",
+                    "rm",
+                    DELETE,
+                    "setsid -f bash -c 'sleep 0.4; rm -rf $P; touch $T/done' </dev/null >/dev/null 2>&1",
+                )
+            },
+            row("through /proc/self/cwd", "rm", DELETE, "cd $P && rm -f /proc/self/cwd/auth.json"),
+            row("through /proc/self/root", "rm", DELETE, "rm -f /proc/self/root$P/auth.json"),
+            row("through a path with dots", "rm", DELETE, "rm -f $T/../.pi/./agent//sessions/../auth.json"),
+            Row { before: "ln -s $P $T/l", ..row("through a symbolic link", "rm", DELETE, "rm -rf $T/l/") },
+            row("through a link made now", "rm", DELETE, "ln -s ~/.pi $T/a && ln -s a/agent $T/b && rm -rf $T/b/sessions"),
+            row("cd into a link, then delete", "rm", DELETE, "ln -s $P $T/l && cd $T/l && rm -rf sessions"),
+        ],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn renames() {
+    table(
+        "renames",
+        &[
+            row("mv of the root", "mv", RENAME, "mv ~/.pi/agent ~/x"),
+            row("mv of the root within its parent", "mv", RENAME, "mv ~/.pi/agent ~/.pi/x"),
+            row("mv of its parent", "mv", RENAME, "mv ~/.pi ~/x"),
+            row("mv of home itself", "mv", RENAME, "mv ~ $O/x"),
+            row("mv of home to a name beside it", "mv", RENAME, "cd / && mv $HOME $HOME.old"),
+            row("mv of a file out", "mv", RENAME, "mv $P/auth.json $T/"),
+            row("mv of a file out of home", "mv", RENAME, "mv $P/auth.json $O/"),
+            row("mv inside", "mv", RENAME, "mv $P/auth.json $P/auth.json.bak"),
+            row("mv of a file in", "mv", RENAME, "mv ~/plain.txt $P/"),
+            row("an atomic save over a file", "mv", REPLACE, "echo new > $T/n && mv -T $T/n $P/auth.json"),
+            row("an atomic save over the root's link", "mv", REPLACE, "ln -s /nowhere $T/n && mv -T $T/n $P/latest"),
+            Row { needs: &["hurt"], ..row("rename over", "hurt", REPLACE, "$B/hurt rename ~/plain.txt $P/auth.json") },
+            Row { needs: &["hurt"], ..row("exchange with the root", "hurt", RENAME, "mkdir ~/x && $B/hurt exchange ~/x $P") },
+            Row { needs: &["hurt"], ..row("exchange with its parent", "hurt", RENAME, "mkdir ~/x && $B/hurt exchange ~/.pi ~/x") },
+            Row { needs: &["hurt"], ..row("exchange of a file", "hurt", RENAME, "$B/hurt exchange ~/plain.txt $P/auth.json") },
+            Row {
+                needs: &["hurt", "root"],
+                ..row("a whiteout left behind", "hurt", RENAME, "$B/hurt whiteout $P/auth.json $T/x")
+            },
+            Row {
+                needs: &["node"],
+                ..row("fs.renameSync", "node", RENAME, "node -e 'fs.renameSync(process.env.P, process.env.T+\"/x\")'")
+            },
+            row(
+                "the parent made unreadable and moved",
+                "",
+                &["metadata"],
+                "chmod 000 ~/.pi; mv ~/.pi ~/x",
+            ),
+        ],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn writes() {
+    table(
+        "writes",
+        &[
+            row("truncate", "truncate", WRITE, "truncate -s 0 $P/auth.json"),
+            row("> file", "bash", WRITE, ": > $P/auth.json"),
+            row(">> file", "bash", WRITE, "echo more >> $P/auth.json"),
+            row("a shell that reads and writes", "bash", WRITE, "exec 5<>$P/auth.json && echo zz >&5"),
+            row("cp over", "cp", WRITE, "cp ~/plain.txt $P/auth.json"),
+            // Removes first, then makes anew.
+            row("cp --remove-destination", "cp", &["delete", "write"], "cp --remove-destination ~/plain.txt $P/auth.json"),
+            row("install over", "install", &["delete", "write"], "install ~/plain.txt $P/auth.json"),
+            row("dd conv=notrunc", "dd", WRITE, "dd if=/dev/zero of=$P/auth.json bs=4 count=1 conv=notrunc status=none"),
+            row("sed -i", "sed", &["create", "write", "rename", "replace"], "sed -i s/t-/x-/ $P/auth.json"),
+            row("tee", "tee", WRITE, "echo x | tee $P/auth.json >/dev/null; exit ${PIPESTATUS[1]}"),
+            row("through the link in it", "bash", WRITE, "echo x > $P/latest"),
+            row("through a link outside", "bash", WRITE, "ln -s $P/auth.json $T/l && echo x > $T/l"),
+            row("through /dev/fd", "bash", WRITE, "exec 5<$P/auth.json && echo x > /dev/fd/5"),
+            Row {
+                needs: &["hurt"],
+                ..row("a descriptor for reading, reopened", "hurt", WRITE, "$B/hurt reopen-read $P/auth.json")
+            },
+            Row { needs: &["hurt"], ..row("an O_PATH descriptor, reopened", "hurt", WRITE, "$B/hurt reopen-path $P/auth.json") },
+            Row { needs: &["hurt"], ..row("truncate by /proc/self/fd", "hurt", WRITE, "$B/hurt truncate-proc $P/auth.json") },
+            Row { needs: &["hurt"], ..row("openat2", "hurt", WRITE, "$B/hurt open2 $P/auth.json") },
+            Row { needs: &["hurt"], ..row("creat", "hurt", WRITE, "$B/hurt creat $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a shared mapping", "hurt", WRITE, "$B/hurt mmap $P/auth.json") },
+            Row { needs: &["hurt"], ..row("a hole punched", "hurt", WRITE, "$B/hurt punch $P/auth.json") },
+            Row {
+                needs: &["hurt", "root"],
+                ..row("open_by_handle_at", "hurt", &["forbidden", "write"], "$B/hurt handle $P/auth.json")
+            }
+            .quiet_rule(),
+            Row {
+                needs: &["sqlite3"],
+                before: "true",
+                ..row(
+                    "sqlite makes a database",
+                    "sqlite3",
+                    &["create", "write"],
+                    "sqlite3 $P/new.db 'create table t(a)'",
+                )
+            },
+        ],
+    );
+}
+
+impl Row {
+    /// The call is refused under every policy: no rule of this one is named, so only the damage is looked at.
+    const fn quiet_rule(self) -> Self {
+        Self {
+            operation: &[],
+            ..self
+        }
+    }
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn metadata() {
+    table(
+        "metadata",
+        &[
+            row("chmod -R 000", "chmod", META, "chmod -R 000 $P"),
+            row("chmod of one file", "chmod", META, "chmod 777 $P/auth.json"),
+            Row { needs: &["root"], ..row("chown -R", "chown", META, "chown -R 12345:12345 $P") },
+            // As much as an ordinary user may: to the own group. Nothing changes for the eye but the times of the inode,
+            // so the control takes a group that differs where root can give it.
+            Row { needs: &["root"], ..row("chgrp", "chgrp", META, "chgrp 12345 $P/auth.json") },
+            Row { needs: &["root"], ..row("chown of the link", "chown", META, "chown -h 12345 $P/latest") },
+            Row { needs: &["hurt", "root"], ..row("fchown", "hurt", META, "$B/hurt fchown $P/auth.json") },
+            Row { needs: &["hurt", "root"], ..row("lchown", "hurt", META, "$B/hurt lchown $P/latest") },
+            row("touch", "touch", &["metadata", "write"], "touch $P/auth.json"),
+            row("touch -d", "touch", META, "touch -c -d 2001-01-01 $P/sessions"),
+            row("touch -h", "touch", META, "touch -h $P/latest"),
+            Row { needs: &["setfattr"], ..row("setfattr", "setfattr", META, "setfattr -n user.note -v z $P/settings.json") },
+            Row { needs: &["setfattr"], ..row("setfattr -x", "setfattr", META, "setfattr -x user.note $P/settings.json") },
+            Row { needs: &["setfacl"], ..row("setfacl", "setfacl", META, "setfacl -m u:12345:rwx $P/settings.json") },
+            Row {
+                needs: &["python3"],
+                ..row(
+                    "os.setxattr",
+                    "python3",
+                    META,
+                    "python3 -c 'import os; os.setxattr(os.environ[\"P\"], \"user.a\", b\"z\")'",
+                )
+            },
+            Row { needs: &["hurt"], ..row("fsetxattr on a reader", "hurt", META, "$B/hurt fsetxattr $P/settings.json") },
+            Row { needs: &["hurt"], ..row("fremovexattr on a reader", "hurt", META, "$B/hurt fremovexattr $P/settings.json") },
+            Row { needs: &["hurt"], ..row("lsetxattr", "hurt", META, "$B/hurt lsetxattr $P/settings.json") },
+            Row { needs: &["hurt"], ..row("fchmod on a reader", "hurt", META, "$B/hurt fchmod $P/auth.json") },
+            Row { needs: &["hurt"], ..row("chmod by /proc/self/fd", "hurt", META, "$B/hurt fchmod-proc $P/auth.json") },
+            Row { needs: &["hurt"], ..row("futimens on a reader", "hurt", META, "$B/hurt futimens $P/auth.json") },
+            Row { needs: &["hurt"], ..row("utimensat of nothing but a descriptor", "hurt", META, "$B/hurt utimensat-empty $P/auth.json") },
+            Row { needs: &["chattr"], ..row("chattr +d", "chattr", META, "chattr +d $P/settings.json") },
+            Row { needs: &["hurt"], ..row("FS_IOC_SETFLAGS", "hurt", META, "$B/hurt setflags $P/auth.json") },
+            Row { needs: &["hurt"], ..row("FS_IOC_FSSETXATTR", "hurt", META, "$B/hurt fssetxattr $P/auth.json") },
+            row("a mode that hides the parent", "chmod", META, "chmod 000 ~/.pi"),
+            row("chmod through a link", "chmod", META, "ln -s $P/auth.json $T/l && chmod 777 $T/l"),
+        ],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn links() {
+    table(
+        "links",
+        &[
+            row("ln out, then write", "ln", LINK, "ln $P/auth.json $T/l && echo x > $T/l"),
+            row("ln into home, then write", "ln", LINK, "ln $P/auth.json ~/l && echo x > ~/l"),
+            row("ln inside", "ln", LINK, "ln $P/auth.json $P/l"),
+            row("ln of an outside file in", "ln", &["link", "create"], "ln ~/plain.txt $P/l"),
+            row("ln -f over", "ln", &["link", "create", "delete", "replace", "rename"], "ln -f ~/plain.txt $P/auth.json"),
+            row("ln -s in", "ln", &["create"], "ln -s /etc/passwd $P/l"),
+            row("ln -sf over", "ln", &["create", "delete", "replace", "rename"], "ln -sf /etc/passwd $P/auth.json"),
+            Row { needs: &["hurt"], ..row("a link of a descriptor", "hurt", LINK, "$B/hurt link-fd $P/auth.json $T/l") },
+            Row { needs: &["hurt"], ..row("O_TMPFILE, then linked in", "hurt", &["link", "create"], "$B/hurt tmpfile-link $T $P/new") },
+            Row {
+                before: "ln $P/auth.json $T/alias",
+                ..row("a hard link made before", "bash", WRITE, "echo x > $T/alias")
+            },
+            Row {
+                before: "ln $P/auth.json $T/alias",
+                ..row("chmod of a hard link made before", "chmod", META, "chmod 777 $T/alias")
+            },
+            row("cp -l out, then write", "cp", LINK, "cp -l $P/auth.json $T/l && echo x > $T/l"),
+        ],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn new_entries() {
+    table(
+        "new entries",
+        &[
+            row("a file", "bash", CREATE, "echo x > $P/new"),
+            row("touch", "touch", CREATE, "touch $P/sessions/new"),
+            row("mkdir", "mkdir", CREATE, "mkdir $P/new"),
+            row("mkdir -p", "mkdir", CREATE, "mkdir -p $P/sessions/a/b"),
+            row("mkfifo", "mkfifo", CREATE, "mkfifo $P/fifo"),
+            Row { needs: &["hurt"], ..row("mknod of a file", "hurt", CREATE, "$B/hurt mknod $P/new") },
+            Row { needs: &["root"], ..row("mknod of a device", "mknod", &["create", "forbidden"], "mknod $P/null c 1 3") },
+            Row { needs: &["hurt"], ..row("a socket", "hurt", CREATE, "$B/hurt bind $P/s") },
+            Row { needs: &["hurt"], ..row("a socket, relative", "hurt", CREATE, "cd $P && $B/hurt bind s") },
+            // A root that is not there yet.
+            row("mkdir of a missing root", "mkdir", CREATE, "mkdir ~/.codex"),
+            row("mkdir -p below a missing root", "mkdir", CREATE, "mkdir -p ~/.codex/sessions"),
+            row("mkdir -p on the way to a missing root", "", &["create", "write"], "mkdir -p ~/.local/share/opencode && echo x > ~/.local/share/opencode/auth.json"),
+            row("a file as a missing root", "bash", &["create", "write"], "echo x > ~/.claude.json"),
+            row("mv onto a missing root", "mv", &["rename", "create", "replace"], "mkdir ~/x && mv ~/x ~/.codex"),
+            row("ln -s as a missing root", "ln", CREATE, "ln -s tmp ~/.claude"),
+            row("ln as a missing root", "ln", &["link", "create"], "ln ~/plain.txt ~/.claude.json"),
+            row("cp -r as a missing root", "cp", CREATE, "mkdir $T/d && cp -r $T/d ~/.codex"),
+            row("mv of a folder on the way with the root in it", "mv", &["rename", "create", "replace"], "mkdir -p ~/x/opencode && echo x > ~/x/opencode/a && mv -T ~/x ~/.config"),
+            row("guard's own configuration", "", &["create", "write"], "mkdir -p ~/.config/guard && echo 'version = 1' > ~/.config/guard/policy.toml"),
+        ],
+    );
+}
+
+#[test]
+#[rustfmt::skip] // one row a line
+fn mounts() {
+    table(
+        "mounts",
+        &[
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $P $T/alias",
+                ..row("a bind mount of the root", "rm", DELETE, "rm -rf $T/alias/sessions")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $P $T/alias",
+                ..row("a write through a bind mount of the root", "bash", WRITE, "echo x > $T/alias/auth.json")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $P $T/alias",
+                ..row("chmod through a bind mount of the root", "chmod", META, "chmod -R 000 $T/alias/sessions")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $HOME/.pi $T/alias",
+                ..row("a bind mount of its parent", "rm", DELETE, "rm -rf $T/alias/agent")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $HOME/.pi $T/alias",
+                ..row("mv below a bind mount of its parent", "mv", RENAME, "mv $T/alias/agent $T/alias/x")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $T/alias && mount --bind $P/sessions $T/alias",
+                ..row("a bind mount of a folder in it", "rm", DELETE, "rm -rf $T/alias/--work--")
+            },
+            Row {
+                needs: &["mounts"],
+                mounts: "mkdir -p $O/alias && mount --bind $HOME $O/alias",
+                ..row("a bind mount of home", "", &[], "rm -rf $O/alias/.pi/agent")
+            },
+            Row {
+                needs: &["mounts", "root"],
+                mounts: "mkdir -p $T/low $T/work $T/merged && mount -t overlay overlay -o lowerdir=$T/low,upperdir=$P,workdir=$HOME/tmp/work $T/merged",
+                ..row("an overlay with the root as its upper folder", "", &[], "echo x > $T/merged/auth.json; rm -rf $T/merged/sessions; exit 1")
+            },
+            Row { needs: &["root"], fails: true, ..row("a mount over the root, then its effects", "", &[], "mount --bind $T $P; mount -t tmpfs none $P; umount $P; umount $P; rm -rf $P; exit 1") },
+            Row {
+                needs: &["mounts", "root"],
+                mounts: "mkdir -p $T/ro && mount --bind $P $T/ro && mount -o remount,bind,ro $T/ro",
+                ..row("remount and write", "", &[], "mount -o remount,bind,rw $T/ro; echo x > $T/ro/auth.json")
+            },
+            Row {
+                needs: &["unshare", "mounts"],
+                ..row("a namespace of its own", "", &[], "unshare -Urm bash -c 'mount --bind $P $T && rm -rf $T/* || rm -rf $P'; exit 1")
+            },
+        ],
+    );
+}
+
+const TRIES: &str = "4000";
+
+/// A second thread swaps the path between a place that is allowed and the protected one.
+#[test]
+fn races() {
+    // The same names in both places.
+    const BEFORE: &str =
+        "mkdir $T/ok $T/race && cp $P/sessions/--work--/* $T/ok/ && touch -d 2001-01-01 $T/ok/*";
+    const NAME: &str = "2026-08-31_2.jsonl";
+    let attack = |op: &str| -> &'static str {
+        format!("$B/hurt race {op} $T/race $T/ok $P/sessions/--work-- {NAME} {TRIES}; exit 1")
+            .leak()
+    };
+    let memory = |op: &str| -> &'static str {
+        format!("$B/hurt race-memory {op} $T/ok/{NAME} $P/sessions/--work--/{NAME} {TRIES}; exit 1")
+            .leak()
+    };
+    let race = |name: &'static str, operation: &'static [&'static str], attack: &'static str| Row {
+        needs: &["hurt"],
+        before: BEFORE,
+        ..row(name, "hurt", operation, attack)
+    };
+    table(
+        "races",
+        &[
+            race("open", WRITE, attack("open")),
+            race("truncate", WRITE, attack("truncate")),
+            race("unlink", DELETE, attack("unlink")),
+            race("chmod", META, attack("chmod")),
+            race("rename", RENAME, attack("rename")),
+            race("create", CREATE, attack("create")),
+            race("open, the path rewritten in memory", WRITE, memory("open")),
+            race(
+                "truncate, the path rewritten in memory",
+                WRITE,
+                memory("truncate"),
+            ),
+            race("chmod, the path rewritten in memory", META, memory("chmod")),
+        ],
+    );
+}
+
+/// What must go on working in and around the protected tree, with the same result as without guard.
+#[test]
+#[rustfmt::skip] // one row a line
+fn still_allowed() {
+    let rows: &[(&str, &[&str], &str)] = &[
+        ("mkdir -p of what exists", &[], "mkdir -p ~/.pi/agent"),
+        ("mkdir of what exists", &[], "mkdir ~/.pi/agent 2>&1"),
+        ("rm -f of what is not there", &[], "rm -f ~/.pi/agent/nonexistent"),
+        ("rm of what is not there", &[], "rm ~/.pi/agent/nonexistent 2>&1"),
+        ("rmdir below what is not there", &[], "rmdir ~/.codex/a 2>&1"),
+        ("reading", &[], "cat $P/auth.json $P/latest && ls -laR $P | grep -c json"),
+        ("cp out", &[], "cp -r $P $T/copy && chmod -R u+w $T/copy && rm -r $T/copy && cp $P/auth.json ~/mine && cat ~/mine"),
+        ("find and grep", &[], "find $P -type f | sort && grep -r token $P"),
+        ("stat and test", &[], "stat -c '%a %s %n' $P/* && test -r $P/auth.json && test -w $P/auth.json; echo $?"),
+        ("tar out", &["tar"], "tar cf $T/a.tar -C ~ .pi && tar tf $T/a.tar"),
+        ("flock of a file for reading", &["flock"], "flock -s $P/auth.json echo locked"),
+        (
+            "O_CREAT of what exists, for reading",
+            &["python3"],
+            "python3 -c 'import os; print(os.read(os.open(os.environ[\"P\"]+\"/auth.json\", os.O_RDONLY|os.O_CREAT), 99))'",
+        ),
+        (
+            "python's exist_ok",
+            &["python3"],
+            "python3 -c 'import os; os.makedirs(os.environ[\"P\"]+\"/sessions\", exist_ok=True); print(1)'",
+        ),
+        ("node's recursive mkdir", &["node"], "node -e 'console.log(fs.mkdirSync(process.env.P+\"/sessions\",{recursive:true}))'"),
+        (
+            "rmSync with force of what is not there",
+            &["node"],
+            "node -e 'fs.rmSync(process.env.P+\"/none\",{recursive:true,force:true}); console.log(1)'",
+        ),
+    ];
+    each("still allowed", rows, |r| r.0.to_owned(), |(name, needs, script), who| {
+        if let Some(need) = programs::missing(who, needs) {
+            return skip(name, &need);
+        }
+        let home = Home::new(who);
+        let before = home.protected();
+        let plain = home.script(With::Nothing, script)?;
+        home.reset();
+        let guarded = home.script(With::Guard(&[]), script)?;
+        if (plain.status, &plain.stdout) != (guarded.status, &guarded.stdout) {
+            return Err(format!(
+                "exit {} and\n{}\nwithout guard, exit {} and\n{}\nwith it\n{}",
+                plain.status, plain.stdout, guarded.status, guarded.stdout, tail(&guarded.stderr)
+            ));
+        }
+        if guarded.stderr != plain.stderr {
+            return Err(format!("guard says something: {}", tail(&guarded.stderr)));
+        }
+        let _ = before;
+        Ok(())
+    });
+}
+
+/// A git repository and a database inside a protected root can be read.
+#[test]
+#[rustfmt::skip] // one row a line
+fn tools_that_read() {
+    let rows: &[(&str, &[&str], &str, &str)] = &[
+        (
+            "git status and log",
+            &["git"],
+            "cd $P && git init -q . && git add -A && git commit -qm x",
+            "cd $P && git status --short && git log --format=%s && git diff --stat",
+        ),
+        (
+            "sqlite, read-only",
+            &["sqlite3"],
+            "sqlite3 $P/a.db 'create table t(a); insert into t values(42)'",
+            "sqlite3 -readonly $P/a.db 'select a from t'",
+        ),
+    ];
+    each("tools that read", rows, |r| r.0.to_owned(), |(name, needs, before, script), who| {
+        if let Some(need) = programs::missing(who, needs) {
+            return skip(name, &need);
+        }
+        let home = Home::new(who);
+        let made = home.script(With::Nothing, before)?;
+        if made.status != 0 {
+            return Err(format!("the preparation fails: {}", tail(&made.stderr)));
+        }
+        let before = home.protected();
+        let guarded = home.script(With::Guard(&[]), script)?;
+        let changes = before.differences(&home.protected(), Compare::Exact);
+        let plain = home.script(With::Nothing, script)?;
+        if !changes.is_empty() {
+            return Err(changes.join("\n"));
+        }
+        if (plain.status, &plain.stdout) != (guarded.status, &guarded.stdout) {
+            return Err(format!(
+                "exit {} {:?} without guard, exit {} {:?} with it\n{}",
+                plain.status, plain.stdout, guarded.status, guarded.stdout, tail(&guarded.stderr)
+            ));
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,179 @@
+//! Programs: which are installed for whom, and helpers built once a test binary from `tests/programs`.
+
+use std::collections::HashMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+
+use super::Who;
+
+const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A folder that everyone can reach, for guard and the helpers; goes with the test process.
+pub fn shared() -> &'static Path {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    extern "C" fn remove() {
+        if let Some(dir) = DIR.get() {
+            let _ = std::fs::remove_dir_all(dir);
+        }
+    }
+    DIR.get_or_init(|| {
+        let dir = tempfile::Builder::new()
+            .prefix("guard-test-bin-")
+            .tempdir()
+            .unwrap()
+            .keep();
+        std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o755)).unwrap();
+        // SAFETY: the function has the C ABI, takes nothing and does not unwind.
+        unsafe { libc::atexit(remove) };
+        dir.canonicalize().unwrap()
+    })
+}
+
+/// The guard to test, where every user can execute it.
+pub fn guard() -> &'static Path {
+    static GUARD: OnceLock<PathBuf> = OnceLock::new();
+    GUARD.get_or_init(|| {
+        let built = std::env::var_os("GUARD_UNDER_TEST")
+            .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_guard")), PathBuf::from);
+        let copy = shared().join("guard");
+        std::fs::copy(&built, &copy).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
+        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+        copy
+    })
+}
+
+/// The PATH of a case: the system's folders, then those of the caller that `who` can enter.
+pub fn path_for(who: Who) -> String {
+    let mut dirs: Vec<String> = SYSTEM.split(':').map(str::to_owned).collect();
+    if !who.is_root() {
+        let own = std::env::var("PATH").unwrap_or_default();
+        dirs.extend(
+            own.split(':')
+                .filter(|d| d.starts_with('/') && can_enter(who, Path::new(d)))
+                .map(str::to_owned),
+        );
+    }
+    dirs.join(":")
+}
+
+/// Where `name` is for `who`.
+pub fn find(who: Who, name: &str) -> Option<PathBuf> {
+    path_for(who)
+        .split(':')
+        .map(|d| Path::new(d).join(name))
+        .find(|p| {
+            p.metadata()
+                .is_ok_and(|m| m.is_file() && m.mode() & 0o111 != 0)
+        })
+}
+
+fn can_enter(who: Who, dir: &Path) -> bool {
+    who == Who::Me
+        || dir.ancestors().all(|d| {
+            d.metadata()
+                .is_ok_and(|m| m.mode() & 0o001 != 0 || m.uid() == who.uid())
+        })
+}
+
+/// The first of `needs` that is not there. A need is a program's name, or one of
+/// `root` (the case makes sense for root only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
+pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
+    needs
+        .iter()
+        .find(|need| !present(who, need))
+        .map(|need| (*need).to_owned())
+}
+
+fn present(who: Who, need: &str) -> bool {
+    match need {
+        "root" => who.is_root(),
+        "mounts" => {
+            super::am_root()
+                && find(Who::Me, "unshare").is_some()
+                && find(Who::Me, "setpriv").is_some()
+        }
+        "cc32" => helper("hurt32").is_some(),
+        "hurt" | "odd" => helper(need).is_some(),
+        "hurt-go" => go_helper().is_some(),
+        "cargo" => std::env::var_os("CARGO").is_some(),
+        program => find(who, program).is_some(),
+    }
+}
+
+/// Whether a case is simply not for `who`, as opposed to something missing.
+pub fn not_for(who: Who, needs: &[&str]) -> bool {
+    needs.contains(&"root") && !who.is_root() || needs.contains(&"mounts") && !super::am_root()
+}
+
+/// Builds `tests/programs/NAME.c` once; `hurt32` is `hurt.c` for i386. None where the compiler cannot.
+pub fn helper(name: &str) -> Option<PathBuf> {
+    static BUILT: Mutex<Option<HashMap<String, Option<PathBuf>>>> = Mutex::new(None);
+    let mut built = BUILT.lock().unwrap();
+    built
+        .get_or_insert_default()
+        .entry(name.to_owned())
+        .or_insert_with(|| build_c(name))
+        .clone()
+}
+
+fn build_c(name: &str) -> Option<PathBuf> {
+    let (source, flags): (&str, &[&str]) = if name == "hurt32" {
+        ("hurt", &["-m32"])
+    } else {
+        (name, &[])
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(format!("{source}.c"));
+    let out = shared().join(name);
+    let run = Command::new("cc")
+        .args(flags)
+        .args(["-O1", "-Wall", "-pthread", "-o"])
+        .arg(&out)
+        .arg(&source)
+        .output();
+    match run {
+        Ok(o) if o.status.success() => Some(out),
+        Ok(o) if flags.is_empty() => panic!(
+            "{}: {}",
+            source.display(),
+            String::from_utf8_lossy(&o.stderr)
+        ),
+        _ => None,
+    }
+}
+
+/// Builds `tests/programs/hurt.go` once, without the C library.
+pub fn go_helper() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| {
+            let go = find(Who::Me, "go")?;
+            let cache = shared().join("go-cache");
+            let out = shared().join("hurt-go");
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/hurt.go");
+            let run = Command::new(go)
+                .args(["build", "-o"])
+                .arg(&out)
+                .arg(&source)
+                .envs([
+                    ("CGO_ENABLED", "0"),
+                    ("GO111MODULE", "off"),
+                    ("GOFLAGS", ""),
+                ])
+                .env("GOCACHE", &cache)
+                .env("GOPATH", shared().join("go-path"))
+                .output()
+                .ok()?;
+            assert!(
+                run.status.success(),
+                "{}: {}",
+                source.display(),
+                String::from_utf8_lossy(&run.stderr)
+            );
+            Some(out)
+        })
+        .clone()
+}
