@@ -165,7 +165,9 @@ fn the_demo_shows_both_homes() {
                 With::Nothing,
                 &[programs::guard().to_str().unwrap(), "demo"],
             ))?;
-            let changes = before.differences(&home.everything(), Compare::Exact);
+            // It works in the temporary folder, whose own time tells that something was there.
+            let mut changes = before.differences(&home.everything(), Compare::Exact);
+            changes.retain(|change| !change.starts_with("tmp: mtime"));
             let told = run.stdout.contains("refused") || run.stderr.contains("guard: refused");
             if run.status != 0 || !told || !changes.is_empty() {
                 return Err(format!(

@@ -127,7 +127,10 @@ fn guarded(home: &Home, row: &Row) -> Result<(), String> {
         problems.push("the attack says that it worked".to_owned());
     }
     if !row.operation.is_empty() {
-        problems.extend(said(&run, row));
+        // Once the command has ended, its caller owns the terminal again: what goes on behind it is only recorded.
+        if !row.lasts {
+            problems.extend(said(&run, row));
+        }
         problems.extend(recorded(home, row));
     }
     if problems.is_empty() {
@@ -168,6 +171,8 @@ fn recorded(home: &Home, row: &Row) -> Option<String> {
         });
         // Seen through another mount, the place has another name.
         let place = place || !row.mounts.is_empty() && found.starts_with(home.tmp());
+        // A name given before the run is the one under which it is tried.
+        let place = place || row.before.contains("/alias") && found == home.tmp().join("alias");
         let executable = text("executable").rsplit('/').next().unwrap_or_default();
         row.operation.contains(&text("operation"))
             && place
@@ -343,7 +348,7 @@ fn renames() {
             row("mv of a file out", "mv", RENAME, "mv $P/auth.json $T/"),
             row("mv of a file out of home", "mv", RENAME, "mv $P/auth.json $O/"),
             row("mv inside", "mv", RENAME, "mv $P/auth.json $P/auth.json.bak"),
-            row("mv of a file in", "mv", RENAME, "mv ~/plain.txt $P/"),
+            row("mv of a file in", "mv", &["create"], "mv ~/plain.txt $P/"),
             row("an atomic save over a file", "mv", REPLACE, "echo new > $T/n && mv -T $T/n $P/auth.json"),
             row("an atomic save over the root's link", "mv", REPLACE, "ln -s /nowhere $T/n && mv -T $T/n $P/latest"),
             Row { needs: &["hurt"], ..row("rename over", "hurt", REPLACE, "$B/hurt rename ~/plain.txt $P/auth.json") },

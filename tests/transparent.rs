@@ -279,9 +279,15 @@ fn tools() {
             row("a 32-bit program", &["cc32"], "cd ~ && $B/hurt32 creat a && $B/hurt32 rename a b && $B/hurt32 mknod c && $B/hurt32 bind s && $B/hurt32 fchmod c && $B/hurt32 unlink c && $B/hurt32 tmpfile-link . d && $B/hurt32 lsetxattr b"),
             row("threads, vfork, spawn, clone", &["hurt"], "cd ~ && for how in vfork clone thread; do touch $how && $B/hurt $how $PWD/$how && ls; done; echo x > s; $B/hurt spawn s; stat -c %s s"),
             row("gcc and make", &["gcc", "make"], "mkdir ~/c && cd ~/c && printf 'int main(void){return 0;}\\n' > m.c && printf 'all: m\\nclean:\\n\\trm -f m m.o\\n' > Makefile && make -s && ./m && make -s clean && gcc -c m.c && ar rcD lib.a m.o && ar t lib.a"),
-            row("a program that nobody may look into, in a folder that was there", &["hurt"], "exec $B/hurt undumpable-work $T"),
             Row {
-                ignore: &["agent-socket"],
+                // The record says that guard could not look.
+                before: "mkdir -p ~/.local/state/guard",
+                ignore: &[".local"],
+                ..row("a program that nobody may look into, in a folder that was there", &["hurt"], "exec $B/hurt undumpable-work $T")
+            },
+            Row {
+                before: "mkdir -p ~/.local/state/guard",
+                ignore: &["agent-socket", ".local"],
                 ..row("ssh-agent", &["ssh-agent", "ssh-add", "ssh-keygen"], "cd $T && ssh-keygen -q -t ed25519 -N '' -C c -f k && eval $(ssh-agent -a $T/agent-socket) >/dev/null && ssh-add -q k && ssh-add -l | cut -d' ' -f3- && rm k k.pub && ssh-add -D 2>&1 && ssh-agent -k >/dev/null; ls $T")
             },
         ],

@@ -3,7 +3,8 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::time::Duration;
 
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::SignalFd;
@@ -15,7 +16,8 @@ use super::target::Becoming;
 use super::{Doing, Effort, LaunchError, Observer};
 use crate::plan::Plan;
 use crate::record::Attempt;
-use crate::supervise::Supervisor;
+use crate::supervise::{Sink, Supervisor};
+use crate::supervise::links::Links;
 use crate::supervise::territory::Territory;
 use crate::sys::descriptor::{self, Received};
 use crate::sys::process::{self, Change};
@@ -67,7 +69,7 @@ impl From<LaunchError> for Ending {
 enum Event {
     Started(i32),
     Notice(String),
-    Refused(Box<Attempt>),
+    Refused(Box<Attempt>, SyncSender<()>),
     Ended(i32, Sender<i32>),
     Finished(Sender<()>),
 }
@@ -103,12 +105,12 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     }
     match descriptor::receive(ours.as_fd()).doing("get the listener")? {
         Received::Descriptor(listener) => {
-            let territory = Territory::new(Arc::new(plan), &granted);
-            let sink = events.clone();
-            let sink = move |attempt| drop(sink.send(Event::Refused(Box::new(attempt))));
-            let supervisor = Supervisor::new(Listener::new(listener), territory, backing, Box::new(sink))
+            let plan = Arc::new(plan);
+            let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
+            let territory = Territory::new(plan, &granted, links);
+            let supervisor = Supervisor::new(Listener::new(listener), territory, backing, sink(&events))
                 .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
-            supervisor.start().map_err(|error| LaunchError::NotEnforced(format!("cannot start a thread: {error}")))?;
+            supervisor.start().map_err(|error| no_thread(&error))?;
             drop(events.send(Event::Started(target)));
             Message::Go.send(ours.as_fd());
             await_execution(front, ours.as_fd())?;
@@ -123,6 +125,19 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     Message::Started(target).send(front);
     let mut watch = Watch { front, front_process, target: Some(target), events, signals };
     watch.until_the_last_is_gone().map_err(Ending::Failed)
+}
+
+/// Tells the observer of an attempt and waits until it has been told, so that guard's words come before the program's
+/// own and a record is written before the program can go on; but no longer than a moment, since the other end of
+/// standard error may be stuck.
+fn sink(events: &Sender<Event>) -> Sink {
+    const MOMENT: Duration = Duration::from_millis(100);
+    let events = events.clone();
+    Box::new(move |attempt| {
+        let (answer, told) = mpsc::sync_channel(1);
+        drop(events.send(Event::Refused(Box::new(attempt), answer)));
+        drop(told.recv_timeout(MOMENT));
+    })
 }
 
 /// Waits until the command has been executed, which closes the target's socket.
@@ -144,7 +159,10 @@ fn start_observer(mut observer: Box<dyn Observer>, told: Receiver<Event>) -> Res
             match event {
                 Event::Started(pid) => observer.started(pid),
                 Event::Notice(text) => observer.notice(&text),
-                Event::Refused(attempt) => observer.refused(&attempt),
+                Event::Refused(attempt, answer) => {
+                    observer.refused(&attempt);
+                    drop(answer.try_send(()));
+                }
                 Event::Ended(status, answer) => drop(answer.send(observer.command_ended(status))),
                 Event::Finished(answer) => {
                     observer.finished();
@@ -154,7 +172,11 @@ fn start_observer(mut observer: Box<dyn Observer>, told: Receiver<Event>) -> Res
         }
     };
     let thread = std::thread::Builder::new().name("observer".into()).spawn(job);
-    thread.map(drop).map_err(|error| LaunchError::NotEnforced(format!("cannot start a thread: {error}")))
+    thread.map(drop).map_err(|error| no_thread(&error))
+}
+
+fn no_thread(error: &std::io::Error) -> LaunchError {
+    LaunchError::NotEnforced(format!("cannot start a thread: {error}"))
 }
 
 struct Watch<'a> {

@@ -4,10 +4,12 @@ use std::ffi::CString;
 
 use super::calls::{At, Call, Dir, Follow, Kind, Request, TimeLayout, request};
 use super::decide::{Creates, Effect, Exchange, Intent, Writes};
-use super::resolve::{Base, Last, Object, Spot, walk};
+use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
 use super::target::{Target, Trouble};
 use crate::sys::Errno;
-use crate::sys::file::{OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS};
+use crate::sys::file::{
+    OpenHow, RESOLVE_BENEATH, RESOLVE_IN_ROOT, RESOLVE_KNOWN, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS,
+};
 use crate::sys::metadata::Time;
 
 /// The bit of `O_TMPFILE` that no other flag has.
@@ -22,6 +24,8 @@ const XATTR_SIZE_MAX: u64 = 65_536;
 pub enum Action {
     /// Nothing that the supervisor has a say in, or a certain failure: the kernel goes on.
     Pass,
+    /// The call asks for nothing and succeeds.
+    Nothing,
     /// Refused under every policy.
     Forbidden,
     /// Open.
@@ -42,10 +46,23 @@ pub enum Action {
     Mkdir(Spot, u32),
     /// Make a node of this mode and device.
     Mknod(Spot, u32, u64),
-    /// Bind socket number .0 to the address .2, which is a path.
-    Bind(i32, Spot, Vec<u8>),
+    /// Bind a socket to a path.
+    Bind(Binding),
     /// Change metadata.
     Change(Spot, Change),
+}
+
+/// A socket that is to get a path for its address.
+#[derive(Debug)]
+pub struct Binding {
+    /// The descriptor's number in the target.
+    pub socket: i32,
+    /// Where the socket's entry will be.
+    pub spot: Spot,
+    /// The address as the program gave it (`struct sockaddr_un`, as long as it said).
+    pub address: Vec<u8>,
+    /// Every directory that the path led through.
+    pub trail: Vec<Object>,
 }
 
 /// A change of metadata.
@@ -89,9 +106,9 @@ impl Action {
             Self::Symlink(..) => Intent::Create(libc::S_IFLNK),
             Self::Mkdir(..) => Intent::Create(libc::S_IFDIR),
             Self::Mknod(_, mode, _) => Intent::Create(mode & libc::S_IFMT),
-            Self::Bind(..) => Intent::Create(libc::S_IFSOCK),
+            Self::Bind(_) => Intent::Create(libc::S_IFSOCK),
             Self::Change(spot, change) => Intent::Metadata(effect(spot, change)),
-            Self::Pass | Self::Forbidden | Self::Rename(..) | Self::Link(..) => return None,
+            Self::Pass | Self::Nothing | Self::Forbidden | Self::Rename(..) | Self::Link(..) => return None,
         })
     }
 }
@@ -156,7 +173,7 @@ impl Observer<'_> {
             }
             Kind::Creat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
-                self.open(Base::Number(libc::AT_FDCWD), 0, plain_how(flags, self.arguments[1]))
+                self.open(Base(libc::AT_FDCWD), 0, plain_how(flags, self.arguments[1]))
             }
             Kind::Openat2 => self.openat2(),
             Kind::Truncate => {
@@ -232,6 +249,9 @@ impl Observer<'_> {
             }
             Kind::Utimensat(layout) => {
                 let times = self.times(2, layout)?;
+                if times.is_some_and(|pair| pair.iter().all(|time| time.nanoseconds == libc::UTIME_OMIT)) {
+                    return Ok(Action::Nothing);
+                }
                 if self.arguments[1] == 0 && self.int(0) != libc::AT_FDCWD {
                     self.only_flags(3, 0)?;
                     return Ok(Action::Change(self.at(At::Descriptor(0), 0)?, Change::Times(times)));
@@ -275,10 +295,10 @@ impl Observer<'_> {
         if self.target.word() == 4 { value & 0xFFFF_FFFF } else { value }
     }
 
-    fn base(&self, dir: Dir) -> Base<'static> {
+    fn base(&self, dir: Dir) -> Base {
         match dir {
-            Dir::Cwd => Base::Number(libc::AT_FDCWD),
-            Dir::Arg(index) => Base::Number(self.int(index)),
+            Dir::Cwd => Base(libc::AT_FDCWD),
+            Dir::Arg(index) => Base(self.int(index)),
         }
     }
 
@@ -293,10 +313,12 @@ impl Observer<'_> {
         walk(self.target, self.base(dir), &path, last, 0)
     }
 
+    /// What a descriptor holds; one that only names a place (`O_PATH`) is good for nothing here.
     fn descriptor(&mut self, index: u8) -> Result<Object, Trouble> {
         let number = self.int(index);
         self.asked.push(format!("fd {number}"));
-        self.target.descriptor(number)
+        let object = self.target.descriptor(number)?;
+        if self.target.only_names(number) { Err(Trouble::Fault(Errno::EBADF)) } else { Ok(object) }
     }
 
     /// Checks the flags in this argument against those that the call knows.
@@ -336,7 +358,7 @@ impl Observer<'_> {
         }
     }
 
-    fn open(&mut self, base: Base<'_>, path: u8, how: OpenHow) -> Result<Action, Trouble> {
+    fn open(&mut self, base: Base, path: u8, how: OpenHow) -> Result<Action, Trouble> {
         let text = self.path(path)?;
         let has = |flag: i32| how.flags & flag as u64 != 0;
         let exclusive = has(libc::O_CREAT) && has(libc::O_EXCL);
@@ -369,6 +391,10 @@ impl Observer<'_> {
         }
         let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
         let how = OpenHow { flags: field(0), mode: field(8), resolve: field(16) };
+        const SCOPES: u64 = RESOLVE_BENEATH | RESOLVE_IN_ROOT;
+        if how.resolve & !RESOLVE_KNOWN != 0 || how.resolve & SCOPES == SCOPES {
+            return Ok(Action::Pass); // EINVAL
+        }
         self.open(self.base(Dir::Arg(0)), 1, how)
     }
 
@@ -401,8 +427,8 @@ impl Observer<'_> {
         let end = bytes[PATH..].iter().position(|byte| *byte == 0).map_or(length, |end| PATH + end);
         let path = CString::new(&bytes[PATH..end]).map_err(|_| Trouble::Own(Errno::EINVAL))?;
         self.asked.push(path.to_string_lossy().into_owned());
-        let spot = walk(self.target, Base::Number(libc::AT_FDCWD), &path, Last::Name, 0)?;
-        Ok(Action::Bind(socket as i32, spot, bytes))
+        let (spot, trail) = walk_with_trail(self.target, Base(libc::AT_FDCWD), &path)?;
+        Ok(Action::Bind(Binding { socket: socket as i32, spot, address: bytes, trail }))
     }
 
     fn times(&self, index: u8, layout: TimeLayout) -> Result<Option<[Time; 2]>, Trouble> {
@@ -500,11 +526,12 @@ fn plain_how(flags: i32, mode: u64) -> OpenHow {
     OpenHow { flags, mode: if makes { mode & 0o7777 } else { 0 }, resolve: 0 }
 }
 
-/// Flags for an open that the supervisor does itself: never through a link, never taking a terminal.
+/// How the supervisor opens by itself: never through a link, never taking a terminal. The flags that fcntl(2) shows
+/// afterwards are the caller's.
 #[must_use]
 pub fn careful(how: OpenHow) -> OpenHow {
     OpenHow {
-        flags: how.flags | (libc::O_NOFOLLOW | libc::O_NOCTTY) as u64,
+        flags: how.flags | libc::O_NOCTTY as u64,
         mode: how.mode,
         resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     }

@@ -129,6 +129,14 @@ fn protected(facts: &Facts) -> bool {
     facts.level.enforced() != Level::Writable
 }
 
+/// The same facts with the stricter level of the object: for what changes the object, not only the name.
+fn of_object(facts: &Facts) -> Facts {
+    match facts.object {
+        Some((level, rule)) if level < facts.level => Facts { level, rule, ..facts.clone() },
+        _ => facts.clone(),
+    }
+}
+
 fn refuse(operation: Operation, spot: Which, facts: &Facts) -> Decision {
     Decision::Refuse(Refusal { operation, spot, rule: facts.rule, reason: Reason::Level })
 }
@@ -144,15 +152,16 @@ fn act(walls: &[Wall]) -> Decision {
 
 /// Decides on a call with one spot.
 pub fn decide(intent: Intent, facts: &Facts) -> Decision {
+    let object = of_object(facts);
     match intent {
-        Intent::Open { writes, creates } => open(writes, creates, facts),
+        Intent::Open { writes, creates } => open(writes, creates, &object),
         Intent::OpenNameless if protected(facts) => refuse(Operation::Create, Which::First, facts),
         Intent::OpenNameless | Intent::Truncate if facts.kind.is_none() => Decision::Continue,
         Intent::OpenNameless => act(&[facts.wall]),
-        Intent::Truncate => open(Writes::Yes, Creates::No, facts),
+        Intent::Truncate => open(Writes::Yes, Creates::No, &object),
         Intent::Create(kind) => create(kind, facts),
         Intent::Remove => remove(Operation::Delete, Which::First, facts).unwrap_or_else(|| act(&[facts.wall])),
-        Intent::Metadata(effect) => metadata(effect, facts),
+        Intent::Metadata(effect) => metadata(effect, &object),
     }
 }
 
@@ -162,7 +171,7 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         None if protected(facts) => refuse(Operation::Create, Which::First, facts),
         None => act(&[facts.wall]),
         Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
-        Some(libc::S_IFDIR | libc::S_IFLNK | libc::S_IFSOCK) => Decision::Continue,
+        Some(libc::S_IFDIR | libc::S_IFLNK) => Decision::Continue, // EISDIR, ELOOP
         Some(libc::S_IFBLK) => Decision::Refuse(Refusal {
             operation: Operation::Write,
             spot: Which::First,
@@ -259,11 +268,15 @@ pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
     if from.kind.is_none() || to.kind.is_some() {
         return Decision::Continue; // ENOENT, EEXIST
     }
-    if protected(from) {
-        return refuse(Operation::Link, Which::First, from);
+    let object = of_object(from);
+    if protected(&object) {
+        return refuse(Operation::Link, Which::First, &object);
     }
     if protected(to) {
         return refuse(Operation::Create, Which::Second, to);
+    }
+    if from.kind == Some(libc::S_IFDIR) {
+        return Decision::Perform; // fails, and not as the wall would have it
     }
     act(&[from.wall, to.wall])
 }
@@ -277,6 +290,7 @@ mod tests {
             path: None,
             level,
             rule: Some(RuleId(0)),
+            object: None,
             wall,
             kept: None,
             missing_below: None,
@@ -370,6 +384,19 @@ mod tests {
         assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, None)));
         assert!(is_refusal(&decide(Intent::Create(libc::S_IFLNK), &to)));
         assert_eq!(decide(Intent::Create(libc::S_IFDIR), &to), Decision::Perform);
+    }
+
+    #[test]
+    fn another_name_of_a_protected_file_can_go_but_not_change_it() {
+        let mut alias = facts(Level::Writable, Wall::Grants, FILE);
+        alias.object = Some((Level::ReadOnly, Some(RuleId(2))));
+        let empty = facts(Level::Writable, Wall::Grants, None);
+        assert!(is_refusal(&decide(WRITE, &alias)));
+        assert!(is_refusal(&decide(Intent::Truncate, &alias)));
+        assert!(is_refusal(&decide(Intent::Metadata(Effect::Open), &alias)));
+        assert!(is_refusal(&decide_link(&alias, &empty)));
+        assert_eq!(decide(Intent::Remove, &alias), Decision::Continue);
+        assert_eq!(decide_rename(Exchange::No, &alias, &empty, None), Decision::Continue);
     }
 
     #[test]

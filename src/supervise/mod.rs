@@ -7,6 +7,7 @@ mod attempt;
 pub mod calls;
 mod decide;
 pub mod filter;
+pub mod links;
 mod perform;
 mod quick;
 mod receive;
@@ -15,4 +16,4 @@ mod resolve;
 mod target;
 pub mod territory;
 
-pub use receive::{Backing, Supervisor};
+pub use receive::{Backing, Sink, Supervisor};

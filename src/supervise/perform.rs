@@ -3,9 +3,10 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::attempt::{Action, Change, careful};
+use super::attempt::{Action, Binding, Change, careful};
 use super::resolve::{Entry, Object, Spot};
 use super::target::{Target, Trouble};
+use super::territory::{Names, Territory, Wall};
 use crate::sys::file::{self, OpenHow};
 use crate::sys::{Errno, metadata};
 
@@ -24,7 +25,7 @@ pub enum Outcome {
 ///
 /// # Errors
 /// The kernel's own; [`Trouble`] when the target could not be asked for a descriptor.
-pub fn perform(target: &Target, action: &Action) -> Result<Outcome, Trouble> {
+pub fn perform(target: &Target, action: &Action, territory: &Territory) -> Result<Outcome, Trouble> {
     if let Action::Open(spot, how) = action {
         return open(spot, *how).map_err(Trouble::Fault);
     }
@@ -37,8 +38,8 @@ pub fn perform(target: &Target, action: &Action) -> Result<Outcome, Trouble> {
         let mut bytes = bytes.clone();
         return metadata::control(own.as_fd(), *request, &mut bytes).map(Outcome::Value).map_err(Trouble::Fault);
     }
-    if let Action::Bind(socket, spot, address) = action {
-        return bind(target, *socket, spot, address).map(|()| Outcome::Value(0));
+    if let Action::Bind(binding) = action {
+        return bind(target, binding, territory).map(|()| Outcome::Value(0));
     }
     plain(action).map(|()| Outcome::Value(0)).map_err(Trouble::Fault)
 }
@@ -74,6 +75,7 @@ fn plain(action: &Action) -> Result<(), Errno> {
             file::make_node(at.dir.as_fd(), &at.asked, *mode, *device)
         }
         Action::Change(spot, change) => change_metadata(object(spot)?, change),
+        Action::Nothing => Ok(()),
         Action::Pass
         | Action::Forbidden
         | Action::Open(..)
@@ -133,23 +135,28 @@ fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {
 /// Binds a socket at a held place, so that its address is the text that the program gave.
 ///
 /// The kernel keeps the address as it is spelled, so it has to be spelled that way here too; it is resolved from this
-/// thread's working directory, which stands where the target's is. Nothing on the way can be swapped meanwhile: the
-/// caller holds the lock for the whole tree, a place where the supervisor acts lies below no folder in which the target
-/// could act by itself, and a spelling with links or `..` in it is replaced by the real path.
-fn bind(target: &Target, socket: i32, spot: &Spot, address: &[u8]) -> Result<(), Trouble> {
-    let at = entry(spot).map_err(Trouble::Fault)?;
-    let object = target.descriptor(socket)?;
-    let own = target.take(socket, &object)?;
-    let given = &address[SUN_PATH..];
-    let given = &given[..given.iter().position(|byte| *byte == 0).unwrap_or(given.len())];
+/// thread's working directory, which stands where the target's is. The caller holds the lock for the whole tree, so
+/// nothing can be swapped in directories where only the supervisor acts. A way through a directory where the target can
+/// act by itself is spelled as the real path instead, which leads through none.
+fn bind(target: &Target, binding: &Binding, territory: &Territory) -> Result<(), Trouble> {
+    let at = entry(&binding.spot).map_err(Trouble::Fault)?;
+    if at.asked != at.name {
+        return Err(Trouble::Fault(Errno::ENOENT));
+    }
+    let own = target.take(binding.socket, &target.descriptor(binding.socket)?)?;
     let base = target.base(libc::AT_FDCWD)?;
-    let back = file::open_absolute(c"/", libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
-    file::change_dir(base.as_fd()).map_err(Trouble::Own)?;
-    let bound = if leads_to(given, at) {
-        file::bind(own.as_fd(), address)
-    } else {
-        file::change_dir(at.dir.as_fd()).and_then(|()| file::bind(own.as_fd(), &real_address(address, at)))
+    let steady = |dir: &Object| {
+        territory.standing(dir).is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
     };
+    let as_given = target.has_our_root() && binding.trail.iter().all(steady);
+    let (dir, address) = if as_given {
+        (base.as_fd(), binding.address.clone())
+    } else {
+        (at.dir.as_fd(), real_address(&binding.address, at))
+    };
+    let back = file::open_absolute(c"/", libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
+    file::change_dir(dir).map_err(Trouble::Own)?;
+    let bound = file::bind(own.as_fd(), &address);
     file::change_dir(back.as_fd()).map_err(Trouble::Own)?;
     bound.map_err(Trouble::Fault)
 }
@@ -157,27 +164,6 @@ fn bind(target: &Target, socket: i32, spot: &Spot, address: &[u8]) -> Result<(),
 /// Offset of `sun_path`, and the longest path that fits with its zero.
 const SUN_PATH: usize = 2;
 const SUN_PATH_MAX: usize = 107;
-
-/// Whether the spelling leads from the working directory to the very directory that is held, by plain names only.
-fn leads_to(given: &[u8], at: &Entry) -> bool {
-    if given.split(|byte| *byte == b'/').any(|part| part == b"..") || !given.ends_with(at.name.to_bytes()) {
-        return false;
-    }
-    let parent = match given.iter().rposition(|byte| *byte == b'/') {
-        None => &b"."[..],
-        Some(0) => &b"/"[..],
-        Some(slash) => &given[..slash],
-    };
-    let Ok(parent) = CString::new(parent) else { return false };
-    let how = OpenHow {
-        flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
-        mode: 0,
-        resolve: file::RESOLVE_NO_SYMLINKS | file::RESOLVE_NO_MAGICLINKS,
-    };
-    file::open_here(&parent, how)
-        .and_then(|fd| file::stat(fd.as_fd()))
-        .is_ok_and(|stat| (stat.dev, stat.ino, stat.mount) == (at.dir.stat.dev, at.dir.stat.ino, at.dir.stat.mount))
-}
 
 fn real_address(address: &[u8], at: &Entry) -> Vec<u8> {
     let mut real = address[..SUN_PATH].to_vec();

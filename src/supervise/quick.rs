@@ -69,7 +69,8 @@ fn entry_is_granted(
     }
     let Ok(name) = CString::new(name) else { return false };
     match file::stat_entry(directory.as_fd(), &name) {
-        Ok(stat) => !matches!(stat.kind(), libc::S_IFLNK | libc::S_IFBLK),
+        // A link leads elsewhere, and another name may lie below a protected place.
+        Ok(stat) => !matches!(stat.kind(), libc::S_IFLNK | libc::S_IFBLK) && stat.nlink < 2,
         Err(error) => error == crate::sys::Errno::ENOENT,
     }
 }

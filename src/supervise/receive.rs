@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::Duration;
 
 use super::acting::{Own, prepare_thread};
-use super::attempt::{Action, Observer, exchange};
+use super::attempt::{Action, Binding, Observer, exchange};
 use super::calls::{Architecture, Call, Kind};
 use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
 use super::perform::{Outcome, perform};
@@ -134,7 +134,7 @@ impl Supervisor {
             Reply::Result(result) => self.listener.answer(id, result),
             Reply::Performed(Outcome::Value(value)) => self.listener.answer(id, Ok(value)),
             Reply::Performed(Outcome::Descriptor(fd, flags)) => {
-                match self.listener.answer_descriptor(id, fd.as_fd(), flags) {
+                match self.listener.answer_descriptor(id, fd, flags) {
                     Err(error) if error != Errno::ENOENT => self.listener.answer(id, Err(error)),
                     other => other,
                 }
@@ -200,6 +200,7 @@ impl Supervisor {
     fn settle(&self, call: &Call, observer: &Observer<'_>, action: &Action) -> Reply {
         match action {
             Action::Pass => return Reply::Continue,
+            Action::Nothing => return Reply::Result(Ok(0)),
             Action::Forbidden => return self.forbidden(call, observer),
             _ => {}
         }
@@ -219,7 +220,7 @@ impl Supervisor {
                 self.refuse(call, observer, &refusal, path, Errno::EACCES)
             }
             Decision::Perform => {
-                let done = self.as_target(observer.target, Needs::Umask, || perform(observer.target, action));
+                let done = self.as_target(observer.target, Needs::Umask, || perform(observer.target, action, &self.territory));
                 if let Action::Rename(from, to, _) = action
                     && [from, to].iter().any(|spot| spot.object().is_some_and(super::resolve::Object::is_dir))
                 {
@@ -268,7 +269,7 @@ impl Supervisor {
             | Action::Symlink(_, spot @ Spot::Entry(_))
             | Action::Mkdir(spot @ Spot::Entry(_), _)
             | Action::Mknod(spot @ Spot::Entry(_), _, _)
-            | Action::Bind(_, spot @ Spot::Entry(_), _) => self.one(action, spot),
+            | Action::Bind(Binding { spot: spot @ Spot::Entry(_), .. }) => self.one(action, spot),
             Action::OpenNameless(dir, _) => {
                 let dir = Spot::Held(dir.duplicate()?);
                 self.one(action, &dir)
@@ -282,6 +283,7 @@ impl Supervisor {
             | Action::Mknod(..)
             | Action::Bind(..)
             | Action::Pass
+            | Action::Nothing
             | Action::Forbidden => Ok((Decision::Continue, None, None)),
         }
     }
@@ -406,7 +408,7 @@ impl Supervisor {
             let sent = match opened {
                 Ok(fd) => {
                     let _ = descriptor::set_blocking(fd.as_fd());
-                    match self.listener.answer_descriptor(id, fd.as_fd(), how.flags as i32) {
+                    match self.listener.answer_descriptor(id, fd, how.flags as i32) {
                         Err(error) if error != Errno::ENOENT => self.listener.answer(id, Err(error)),
                         other => other,
                     }

@@ -112,7 +112,7 @@ pub enum Last {
 ///
 /// # Errors
 /// [`Trouble::Fault`] with the kernel's own answer; [`Trouble::Foreign`] for a magic link of another process.
-pub fn walk(target: &Target, base: Base<'_>, path: &CStr, last: Last, restrict: u64) -> Result<Spot, Trouble> {
+pub fn walk(target: &Target, base: Base, path: &CStr, last: Last, restrict: u64) -> Result<Spot, Trouble> {
     if path.is_empty() {
         return Err(Trouble::Fault(Errno::ENOENT));
     }
@@ -133,24 +133,32 @@ pub fn walk(target: &Target, base: Base<'_>, path: &CStr, last: Last, restrict: 
         Some(start) if !absolute => start,
         _ => root.duplicate().map_err(Trouble::Own)?,
     };
-    Walker { target, root, dir, last, restrict, links: 0 }.run(path.to_bytes().to_vec())
+    Walker { target, root, dir, last, restrict, links: 0, trail: None }.run(path.to_bytes().to_vec()).map(|(spot, _)| spot)
 }
 
-/// Where a relative path starts.
+/// Walks to a name, and gives every directory in which the way looked something up.
+///
+/// # Errors
+/// As [`walk`].
+pub fn walk_with_trail(target: &Target, base: Base, path: &CStr) -> Result<(Spot, Vec<Object>), Trouble> {
+    if path.is_empty() {
+        return Err(Trouble::Fault(Errno::ENOENT));
+    }
+    let root = target.root()?;
+    let absolute = path.to_bytes().first() == Some(&b'/');
+    let dir = if absolute { root.duplicate().map_err(Trouble::Own)? } else { base.open(target)? };
+    let trail = Some(Vec::new());
+    let walker = Walker { target, root, dir, last: Last::Name, restrict: 0, links: 0, trail };
+    walker.run(path.to_bytes().to_vec())
+}
+
+/// Where a relative path starts: at what this number (a descriptor, or `AT_FDCWD`) stands for in the target.
 #[derive(Clone, Copy, Debug)]
-pub enum Base<'a> {
-    /// At what this number (a descriptor, or `AT_FDCWD`) stands for in the target.
-    Number(i32),
-    /// At something held already.
-    Object(&'a Object),
-}
+pub struct Base(pub i32);
 
-impl Base<'_> {
+impl Base {
     fn open(self, target: &Target) -> Result<Object, Trouble> {
-        match self {
-            Self::Number(number) => target.base(number),
-            Self::Object(object) => object.duplicate().map_err(Trouble::Own),
-        }
+        target.base(self.0)
     }
 }
 
@@ -161,6 +169,7 @@ struct Walker<'t> {
     last: Last,
     restrict: u64,
     links: u32,
+    trail: Option<Vec<Object>>,
 }
 
 fn fault(error: Errno) -> Trouble {
@@ -168,8 +177,11 @@ fn fault(error: Errno) -> Trouble {
 }
 
 impl Walker<'_> {
-    fn run(mut self, mut rest: Vec<u8>) -> Result<Spot, Trouble> {
+    fn run(mut self, mut rest: Vec<u8>) -> Result<(Spot, Vec<Object>), Trouble> {
         loop {
+            if let Some(trail) = &mut self.trail {
+                trail.push(self.dir.duplicate().map_err(Trouble::Own)?);
+            }
             let skip = rest.iter().take_while(|byte| **byte == b'/').count();
             rest.drain(..skip);
             let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
@@ -177,20 +189,20 @@ impl Walker<'_> {
             let component = std::mem::replace(&mut rest, after);
             let is_last = rest.iter().all(|byte| *byte == b'/');
             match component.as_slice() {
-                b"" => return Ok(Spot::Held(self.dir)),
+                b"" => return Ok((Spot::Held(self.dir), self.trail.unwrap_or_default())),
                 b"." if is_last => return self.directory(),
                 b"." => self.need_directory()?,
                 b".." => {
                     self.up()?;
                     if is_last {
-                        return Ok(Spot::Held(self.dir));
+                        return self.directory();
                     }
                 }
                 name => {
                     let slash = is_last && !rest.is_empty();
                     let name = CString::new(name).map_err(|_| Trouble::Own(Errno::EINVAL))?;
                     if let Some(spot) = self.step(name, is_last, slash, &mut rest)? {
-                        return Ok(spot);
+                        return Ok((spot, self.trail.unwrap_or_default()));
                     }
                 }
             }
@@ -201,9 +213,9 @@ impl Walker<'_> {
         if self.dir.is_dir() { Ok(()) } else { Err(fault(Errno::ENOTDIR)) }
     }
 
-    fn directory(self) -> Result<Spot, Trouble> {
+    fn directory(self) -> Result<(Spot, Vec<Object>), Trouble> {
         self.need_directory()?;
-        Ok(Spot::Held(self.dir))
+        Ok((Spot::Held(self.dir), self.trail.unwrap_or_default()))
     }
 
     fn up(&mut self) -> Result<(), Trouble> {

@@ -120,6 +120,20 @@ impl Target {
         self.held(&name)
     }
 
+    /// Whether a descriptor was opened with `O_PATH`.
+    #[must_use]
+    pub fn only_names(&self, number: i32) -> bool {
+        let Ok(link) = CString::new(format!("fd/{number}")) else { return false };
+        // procfs shows the ways in which a descriptor is open as the permissions of its link.
+        if file::stat_entry(self.proc(), &link).is_ok_and(|stat| stat.mode & 0o700 != 0) {
+            return false;
+        }
+        let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.tid)).unwrap_or_default();
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & libc::O_PATH != 0)
+    }
+
     /// The directory that it takes for `/`.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
+use super::links::{Linked, Links};
 use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
 use crate::plan::{Identity, Plan, RuleId};
 use crate::policy::Level;
@@ -70,10 +71,12 @@ pub enum Names {
 pub struct Facts {
     /// Its path.
     pub path: Option<PathBuf>,
-    /// The level of the spot itself.
+    /// The level of the name.
     pub level: Level,
     /// The rule behind the level.
     pub rule: Option<RuleId>,
+    /// The level of what is there under all its names, where that is stricter, and the rule behind it.
+    pub object: Option<(Level, Option<RuleId>)>,
     /// What the wall does in its directory.
     pub wall: Wall,
     /// The rule for whose sake it keeps its name.
@@ -108,6 +111,7 @@ pub struct Territory {
     kept: HashMap<Identity, RuleId>,
     kept_paths: HashMap<PathBuf, RuleId>,
     missing: Vec<(PathBuf, RuleId)>,
+    links: Arc<Links>,
     known: RwLock<HashMap<Key, (Standing, Instant)>>,
     generation: AtomicU64,
 }
@@ -120,7 +124,7 @@ const MOST_KNOWN: usize = 65_536;
 impl Territory {
     /// Puts a plan and the wall's grants together.
     #[must_use]
-    pub fn new(plan: Arc<Plan>, granted: &[Stat]) -> Self {
+    pub fn new(plan: Arc<Plan>, granted: &[Stat], links: Arc<Links>) -> Self {
         let granted = granted.iter().map(Mark::new).collect();
         let mut places: HashMap<Identity, (Level, RuleId)> = HashMap::new();
         for place in &plan.places {
@@ -139,7 +143,7 @@ impl Territory {
             .map(|place| (place.path.clone(), place.rule))
             .collect();
         let known = RwLock::default();
-        Self { plan, granted, places, kept, kept_paths, missing, known, generation: AtomicU64::new(0) }
+        Self { plan, granted, places, kept, kept_paths, missing, links, known, generation: AtomicU64::new(0) }
     }
 
     /// The plan.
@@ -217,7 +221,11 @@ impl Territory {
                 return Ok((None, Wall::Refuses));
             }
             let how = OpenHow { flags: (libc::O_PATH | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
-            let parent = Object::new(file::open(at.as_fd(), c"..", how)?)?;
+            let parent = match file::open(at.as_fd(), c"..", how) {
+                // A directory that may not be entered, by us as by the target: its path alone has to do.
+                Err(Errno::EACCES) => return Ok((None, Wall::Refuses)),
+                other => Object::new(other?)?,
+            };
             if (parent.stat.dev, parent.stat.ino, parent.stat.mount) == (at.stat.dev, at.stat.ino, at.stat.mount) {
                 return Ok((None, Wall::Refuses));
             }
@@ -261,7 +269,8 @@ impl Territory {
         let mut kept = path.as_ref().and_then(|path| self.kept_paths.get(path).copied());
         if let Some(stat) = stat {
             let identity = identity(stat);
-            if let Some((strict, its_rule)) = self.places.get(&identity)
+            if stat.kind() == libc::S_IFDIR
+                && let Some((strict, its_rule)) = self.places.get(&identity)
                 && *strict < level
             {
                 (level, rule) = (*strict, Some(*its_rule));
@@ -272,6 +281,7 @@ impl Territory {
         Facts {
             level,
             rule,
+            object: stat.and_then(|stat| self.object(stat)),
             wall: standing.wall,
             kept,
             missing_below,
@@ -279,6 +289,25 @@ impl Territory {
             rooted: Rooted::Yes,
             carries_grant: stat.is_some_and(|stat| self.granted.contains(&Mark::new(stat))),
             path,
+        }
+    }
+
+    /// The level that a file has because of another of its names.
+    fn object(&self, stat: &Stat) -> Option<(Level, Option<RuleId>)> {
+        if stat.kind() == libc::S_IFDIR {
+            return None;
+        }
+        let identity = identity(stat);
+        if let Some((level, rule)) = self.places.get(&identity) {
+            return Some((*level, Some(*rule)));
+        }
+        if stat.nlink < 2 {
+            return None;
+        }
+        match self.links.find(identity) {
+            Linked::Elsewhere => None,
+            Linked::Protected(level, rule) => Some((level, rule)),
+            Linked::Unknown => Some((Level::ReadOnly, None)),
         }
     }
 
@@ -323,7 +352,23 @@ impl Territory {
             let below = CString::new(parent.to_bytes().strip_prefix(b"/").unwrap_or(parent.to_bytes()))
                 .map_err(|_| Errno::EINVAL)?;
             let dir = if below.is_empty() { Ok(root) } else { file::open(root.as_fd(), &below, how) };
-            let Ok(dir) = dir else { continue };
+            let dir = match dir {
+                Ok(dir) => dir,
+                // We may not go there, as the target may not; the descriptor came another way. The kernel's own word for
+                // the path has to do.
+                Err(Errno::EACCES) => {
+                    let found = path.parent().map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
+                    let standing = Standing {
+                        path: path.parent().map(Path::to_path_buf),
+                        level: found.level,
+                        rule: found.rule,
+                        wall: Wall::Refuses,
+                        names: Names::Common,
+                    };
+                    return Ok(self.about(Some(path), &standing, Some(&object.stat)));
+                }
+                Err(_) => continue,
+            };
             let dir = Object::new(dir)?;
             let found = match file::stat_entry(dir.fd.as_fd(), &name) {
                 Ok(found) => found,
@@ -341,11 +386,11 @@ impl Territory {
     }
 
     fn unrooted(&self, object: &Object) -> Facts {
-        let place = self.places.get(&identity(&object.stat)).copied();
         Facts {
             path: None,
-            level: place.map_or(Level::Writable, |(level, _)| level),
-            rule: place.map(|(_, rule)| rule),
+            level: Level::Writable,
+            rule: None,
+            object: self.object(&object.stat),
             wall: Wall::Refuses,
             kept: None,
             missing_below: None,

@@ -17,6 +17,8 @@ pub const RESOLVE_BENEATH: u64 = 0x08;
 pub const RESOLVE_IN_ROOT: u64 = 0x10;
 /// Only what the dentry cache holds.
 pub const RESOLVE_CACHED: u64 = 0x20;
+/// All of them.
+pub const RESOLVE_KNOWN: u64 = 0x3F;
 
 /// `struct open_how` of linux/openat2.h.
 #[repr(C)]

@@ -1,6 +1,6 @@
 //! seccomp(2): installing a filter and answering its notifications (linux/seccomp.h).
 
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{Errno, check};
 
@@ -29,7 +29,6 @@ const GET_NOTIF_SIZES: libc::c_uint = 3;
 const NEW_LISTENER: libc::c_ulong = 1 << 3;
 const WAIT_KILLABLE_RECV: libc::c_ulong = 1 << 5;
 const FD_SYNC_WAKE_UP: u64 = 1;
-const ADDFD_SEND: u32 = 1 << 1;
 const CONTINUE: u32 = 1;
 
 const fn request(direction: u64, number: u64, size: u64) -> u64 {
@@ -183,23 +182,28 @@ impl Listener {
         .map(drop)
     }
 
-    /// Puts a copy of a descriptor into the caller and answers with its number, in one step.
+    /// Moves a descriptor into the caller and answers with its number.
+    ///
+    /// Two steps, although the kernel has one for both: our own copy must be closed before the caller goes on, or it
+    /// would meet a writer of its FIFO, a lock, or a program busy being written, that it has closed itself. Only a fatal
+    /// signal can come in between.
     ///
     /// # Errors
-    /// `EMFILE` when the caller's limit is reached; `ENOENT` when it is gone. The call then still waits.
-    pub fn answer_descriptor(&self, id: u64, descriptor: BorrowedFd<'_>, flags: i32) -> Result<(), Errno> {
+    /// `EMFILE` when the caller's limit is reached, and the call then still waits; `ENOENT` when it is gone.
+    pub fn answer_descriptor(&self, id: u64, descriptor: OwnedFd, flags: i32) -> Result<(), Errno> {
         let add = AddDescriptor {
             id,
-            flags: ADDFD_SEND,
+            flags: 0,
             source: descriptor.as_raw_fd() as u32,
             target: 0,
             target_flags: (flags & libc::O_CLOEXEC) as u32,
         };
         // SAFETY: the structure is live and of the size that the request encodes.
-        check(libc::c_long::from(unsafe {
+        let number = check(libc::c_long::from(unsafe {
             libc::ioctl(self.0.as_raw_fd(), NOTIF_ADDFD as _, &raw const add)
-        }))
-        .map(drop)
+        }))?;
+        drop(descriptor);
+        self.answer(id, Ok(number))
     }
 
     /// Whether no process is left that uses the filter.

@@ -66,8 +66,8 @@ impl Wall {
     /// # Errors
     /// When the kernel does not enforce all of it.
     pub fn enforce(self, privileges: NewPrivileges) -> Result<(), WallError> {
-        let status =
-            self.ruleset.set_no_new_privs(privileges == NewPrivileges::GivenUp).restrict_self()?;
+        let keeps = privileges == NewPrivileges::Kept;
+        let status = self.ruleset.no_new_privs(!keeps).restrict_self()?;
         if status.ruleset == RulesetStatus::FullyEnforced { Ok(()) } else { Err(WallError::Partly) }
     }
 }

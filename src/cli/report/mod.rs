@@ -10,7 +10,7 @@ use crate::cli::EXIT_REFUSED;
 use crate::cli::words::{Homes, chain, visible};
 use crate::launch::{Effort, Observer};
 use crate::policy::OnAttempt;
-use crate::record::{Attempt, Journal, RecordError, Scope, Summary, Weight};
+use crate::record::{Answer, Attempt, Journal, RecordError, Scope, Summary, Weight};
 
 use speaker::Speaker;
 
@@ -133,6 +133,11 @@ impl Observer for Report {
     }
 
     fn refused(&mut self, attempt: &Attempt) {
+        if attempt.answer == Answer::LeftToWall {
+            // Nothing has been refused by this; the wall alone knows what becomes of the process's calls.
+            let written = self.setup.journal.attempt(attempt);
+            return self.recorded(written);
+        }
         self.summary.count(attempt);
         if self.ended.is_none() {
             self.announce(attempt);
