@@ -284,6 +284,7 @@ pub(crate) mod samples {
             found: Some(found.into()),
             rule: Some(rule("~/.pi/agent")),
             because: None,
+            answer: Answer::Refused,
             errno: "EACCES".into(),
         }
     }

@@ -35,7 +35,7 @@ pub struct Outline {
     pub header: Option<Header>,
     /// None while the run goes on, and when it was cut short.
     pub footer: Option<Footer>,
-    /// Attempts so far.
+    /// Refused attempts; as long as there is no footer, those that were left to the wall with them.
     pub attempts: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Attempt, Operation};
+use super::{Answer, Attempt, Operation};
 
 /// From this many removals below one rule on, what a process does is called a recursive delete.
 const RECURSIVE: u64 = 3;
@@ -48,8 +48,11 @@ pub struct Root {
 }
 
 impl Summary {
-    /// Adds one attempt.
+    /// Adds one attempt, if it was refused.
     pub fn count(&mut self, attempt: &Attempt) {
+        if attempt.answer != Answer::Refused {
+            return;
+        }
         let at = *self
             .index
             .entry(Scope::of(attempt))
@@ -148,5 +151,18 @@ mod tests {
             summary.by_operation(),
             BTreeMap::from([(Operation::Write, 1), (Operation::Delete, 5)])
         );
+    }
+
+    #[test]
+    fn what_is_left_to_the_wall_is_no_refusal() {
+        let mut summary = Summary::default();
+        let attempt = samples::attempt(1, Operation::Write, "/x");
+        summary.count(&Attempt {
+            answer: Answer::LeftToWall,
+            ..attempt.clone()
+        });
+        assert_eq!((summary.attempts(), summary.roots().len()), (0, 0));
+        summary.count(&attempt);
+        assert_eq!(summary.attempts(), 1);
     }
 }

@@ -10,8 +10,8 @@ use crate::cli::Failure;
 use crate::cli::report::wording;
 use crate::cli::words::{Homes, chain, counted, visible};
 use crate::record::{
-    Attempt, Entry, Footer, Header, Line, Outline, RunFile, Scope, Selection, VERSION, entries,
-    outline, select,
+    Answer, Attempt, Entry, Footer, Header, Line, Outline, RunFile, Scope, Selection, VERSION,
+    entries, outline, select,
 };
 
 /// How and for whom records are shown.
@@ -218,7 +218,7 @@ impl View {
             self.local(attempt.time, "%H:%M:%S%.3f"),
             wording::operation(attempt.operation),
             visible(&attempt.syscall),
-            visible(&attempt.errno),
+            outcome(attempt),
         )
     }
 
@@ -226,6 +226,14 @@ impl View {
         time.to_zoned_datetime(self.zone.clone())
             .strftime(format)
             .to_string()
+    }
+}
+
+/// What the program got.
+fn outcome(attempt: &Attempt) -> String {
+    match attempt.answer {
+        Answer::Refused => visible(&attempt.errno),
+        Answer::LeftToWall => "left to the wall".into(),
     }
 }
 
