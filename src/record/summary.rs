@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Answer, Attempt, Operation};
+use super::{Answer, Attempt, Operation, RuleCount};
 
 /// From this many removals below one rule on, what a process does is called a recursive delete.
 const RECURSIVE: u64 = 3;
@@ -86,6 +86,22 @@ impl Summary {
             *all.entry(operation).or_default() += count;
         }
         all
+    }
+
+    /// By rule.
+    #[must_use]
+    pub fn by_rule(&self) -> Vec<RuleCount> {
+        let rule = |scope: &Scope| match scope {
+            Scope::Rule(path) => Some(path.clone()),
+            Scope::Default | Scope::Every => None,
+        };
+        self.roots
+            .iter()
+            .map(|root| RuleCount {
+                rule: rule(&root.scope),
+                attempts: root.attempts(),
+            })
+            .collect()
     }
 
     /// What was tried under each rule, in the order of the first attempt.
