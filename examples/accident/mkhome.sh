@@ -12,14 +12,14 @@ if [ -e "$home" ] && [ ! -e "$marker" ] && [ -n "$(ls -A "$home")" ]; then
 fi
 
 agent=$home/.pi/agent
-mkdir -p "$agent/sessions/--example-accident--" "$agent/sessions/--notes--" "$agent/extensions" "$agent/npm"
+mkdir -p "$agent/sessions/--web--" "$agent/sessions/--notes--" "$agent/extensions" "$agent/npm"
 : > "$marker"
 
 session() {
     printf '{"type":"session","version":3,"id":"%s"}\n' "$2" > "$agent/sessions/$1.jsonl"
 }
-session --example-accident--/yesterday y1
-session --example-accident--/today t1
+session --web--/yesterday y1
+session --web--/today t1
 session --notes--/monday n1
 session --notes--/tuesday n2
 echo '{"provider":{"type":"oauth","refresh":"not-a-secret"}}' > "$agent/auth.json"

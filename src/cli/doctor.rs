@@ -16,7 +16,7 @@ pub fn main(out: &mut dyn Write) -> Result<i32, Failure> {
 
 fn verdict(capabilities: &[Capability]) -> (i32, &'static str) {
     let missing = |one: &Capability| one.works.is_err() && one.needed == Need::Required;
-    if capabilities.iter().any(missing) {
+    if capabilities.is_empty() || capabilities.iter().any(missing) {
         (
             1,
             "guard cannot start a command safely on this machine: see what is marked MISSING.",
@@ -83,5 +83,6 @@ mod tests {
         );
         assert_eq!(verdict(&capabilities).0, 1);
         assert_eq!(verdict(&capabilities[2..]).0, 0);
+        assert_eq!(verdict(&[]).0, 1, "nothing tried is nothing proved");
     }
 }

@@ -43,9 +43,6 @@ pub enum PlanError {
         source: globset::Error,
     },
     /// Mounts that show each other without an end.
-    #[error("more than {limit} places show the protected directories through mounts")]
-    TooManyAliases {
-        /// The most that guard follows.
-        limit: usize,
-    },
+    #[error("the protected directories are seen through mounts in too many ways")]
+    TooManyAliases,
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use super::mounts::join;
 use super::{Found, Place, RuleId};
 use crate::policy::Level;
 
@@ -21,9 +22,11 @@ pub enum Reach {
 /// A glob of the policy.
 #[derive(Clone, Debug)]
 pub struct GlobRule {
-    /// The directory before the first wildcard, canonical.
+    /// The directory before the first wildcard, canonical, or another path to it or to a part of it.
     pub base: PathBuf,
-    /// Matches paths relative to `base`.
+    /// Which part, relative to the directory; empty for the whole of it.
+    pub within: PathBuf,
+    /// Matches paths relative to the directory.
     pub matcher: GlobMatcher,
     /// The rule.
     pub rule: RuleId,
@@ -36,8 +39,13 @@ pub struct GlobRule {
 impl GlobRule {
     /// Whether the glob matches exactly this path.
     fn matches(&self, path: &Path) -> bool {
-        path.strip_prefix(&self.base)
-            .is_ok_and(|rest| !rest.as_os_str().is_empty() && self.matcher.is_match(rest))
+        let Ok(rest) = path.strip_prefix(&self.base) else {
+            return false;
+        };
+        if self.within.as_os_str().is_empty() {
+            return !rest.as_os_str().is_empty() && self.matcher.is_match(rest);
+        }
+        self.matcher.is_match(join(&self.within, rest))
     }
 }
 

@@ -18,14 +18,39 @@ impl Draft<'_> {
     pub(super) fn keep_names(&mut self) -> Result<Names, PlanError> {
         let mut kept: Vec<Kept> = Vec::new();
         let mut gaps = HashSet::new();
-        let strict: Vec<(PathBuf, RuleId)> = self
+        let mut strict: Vec<(PathBuf, RuleId)> = self
             .places
             .iter()
             .filter(|place| place.level.enforced() != Level::Writable)
             .map(|place| (place.path.clone(), place.rule))
             .collect();
+        // Of several rules, the policy's own is the one to name: those that are built in have the last numbers.
+        strict.sort_by_key(|(_, rule)| *rule);
         for (path, rule) in strict {
             self.climb(&path, rule, &mut kept, &mut gaps)?;
+        }
+        // A glob protects what lies below its directory, for as long as that keeps its name.
+        let globs = self
+            .index
+            .globs
+            .iter()
+            .filter(|glob| glob.level.enforced() != Level::Writable);
+        let bases: Vec<(PathBuf, RuleId)> =
+            globs.map(|glob| (glob.base.clone(), glob.rule)).collect();
+        for (base, rule) in bases {
+            let seen = self.walker.look(&base)?;
+            if let Seen::Directory(identity) = seen
+                && self.is_writable(&base)
+                && !gaps.contains(&base)
+                && !kept.iter().any(|kept| kept.path == base)
+            {
+                kept.push(Kept {
+                    path: base.clone(),
+                    identity,
+                    rule,
+                });
+            }
+            self.climb(&base, rule, &mut kept, &mut gaps)?;
         }
         let mut known: HashSet<PathBuf> = kept.iter().map(|kept| kept.path.clone()).collect();
         for link in std::mem::take(&mut self.links) {

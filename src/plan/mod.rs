@@ -13,6 +13,7 @@ mod index;
 mod kept;
 mod mounts;
 mod resolve;
+mod settle;
 mod trust;
 mod walk;
 mod workspace;

@@ -85,6 +85,11 @@ impl Mounts {
         self.list.iter()
     }
 
+    /// The mount at a position in the list.
+    pub(super) fn at(&self, number: usize) -> &Mount {
+        &self.list[number]
+    }
+
     /// Whether mounts are listed, but not the one of the root directory, as in a chroot.
     #[must_use]
     pub fn lacks_root(&self) -> bool {

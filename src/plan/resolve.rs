@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
+use super::alias::Layers;
 use super::expand::{Expansion, Trust, expand, show};
-use super::index::{GlobRule, Index, Reach};
+use super::index::Index;
 use super::walk::{Position, Walked, Walker};
 use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
@@ -22,26 +23,28 @@ pub(super) struct Candidate {
     /// The place as it would be.
     pub(super) place: Place,
     /// On whose word.
-    trust: Trust,
+    pub(super) trust: Trust,
 }
 
 /// A glob that a rule asks for; the candidate is the directory before its first wildcard.
-struct GlobCandidate {
-    base: Candidate,
-    matcher: GlobMatcher,
+pub(super) struct GlobCandidate {
+    pub(super) base: Candidate,
+    pub(super) matcher: GlobMatcher,
 }
 
 /// What a list of rules asks for.
 #[derive(Default)]
-struct Asked {
-    places: Vec<Candidate>,
-    globs: Vec<GlobCandidate>,
+pub(super) struct Asked {
+    pub(super) places: Vec<Candidate>,
+    pub(super) globs: Vec<GlobCandidate>,
 }
 
 /// A plan in the making.
 pub(super) struct Draft<'h> {
     pub(super) host: &'h Host,
     pub(super) walker: Walker,
+    /// The folders of all overlays.
+    pub(super) layers: Layers,
     /// The home directory as the environment has it.
     pub(super) named_home: PathBuf,
     /// The same, canonical.
@@ -57,7 +60,7 @@ pub(super) struct Draft<'h> {
     pub(super) links: Vec<Kept>,
     /// The rule of the running binary.
     pub(super) binary: Option<RuleId>,
-    notices: Vec<String>,
+    pub(super) notices: Vec<String>,
 }
 
 impl Plan {
@@ -102,6 +105,7 @@ impl<'h> Draft<'h> {
         for directory in home.ancestors() {
             home_chain.extend(walker.look(directory)?.identity());
         }
+        let layers = Layers::find(&host.mounts, &mut walker)?;
         let mut notices = Vec::from_iter(named.notice);
         if host.mounts.lacks_root() {
             notices.push(
@@ -113,6 +117,7 @@ impl<'h> Draft<'h> {
         Ok(Self {
             host,
             walker,
+            layers,
             named_home: super::expand::normalise(&named.path),
             home,
             home_chain,
@@ -303,135 +308,6 @@ impl<'h> Draft<'h> {
             });
         }
         self.index.insert(&mut self.places, place)
-    }
-
-    /// guard's own files come first, with all their aliases.
-    fn close(&mut self, firm: Vec<Candidate>) -> Result<(), PlanError> {
-        let added = firm
-            .into_iter()
-            .filter_map(|candidate| self.place(candidate.place))
-            .collect();
-        self.spread(added)?;
-        self.index.firm = self.places.iter().map(|place| place.path.clone()).collect();
-        Ok(())
-    }
-
-    /// The policy's rules: first what the author says and what is strictest, then their aliases, then what depends on the
-    /// surroundings, the stricter first.
-    fn settle(&mut self, asked: Asked) -> Result<(), PlanError> {
-        let certain = |c: &Candidate| c.trust == Trust::Author || c.place.level == Level::ReadOnly;
-        let (first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
-        let mut added = Vec::new();
-        for candidate in first {
-            if candidate.trust == Trust::Surroundings && self.is_home_or_above(&candidate.place) {
-                let rule = &self.rules[candidate.place.rule.0];
-                let (shown, level) = (self.show(&candidate.place.path), rule.level);
-                self.notices.push(format!(
-                    "the environment makes all of {shown} {level} ({})",
-                    rule.origin
-                ));
-            }
-            match self.firm_refusal(&candidate) {
-                Some(why) => self.ignore(candidate.place.rule, &why),
-                None => added.extend(self.place(candidate.place)),
-            }
-        }
-        self.spread(added)?;
-        for glob in asked.globs {
-            self.settle_glob(glob);
-        }
-        second.sort_by_key(|candidate| candidate.place.level);
-        for candidate in second {
-            match self
-                .firm_refusal(&candidate)
-                .or_else(|| self.refusal(&candidate))
-            {
-                Some(why) => self.ignore(candidate.place.rule, &why),
-                None => {
-                    let added = self.place(candidate.place);
-                    self.spread(Vec::from_iter(added))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A glob counts as its directory does.
-    fn settle_glob(&mut self, glob: GlobCandidate) {
-        let refusal = match glob.base.trust {
-            Trust::Author => None,
-            Trust::Surroundings => self.refusal(&glob.base),
-        };
-        match refusal {
-            Some(why) => self.ignore(glob.base.place.rule, &why),
-            None => self.add_glob(glob, Reach::Full),
-        }
-    }
-
-    fn add_glob(&mut self, glob: GlobCandidate, reach: Reach) {
-        let Place {
-            path: base,
-            rule,
-            level,
-            ..
-        } = glob.base.place;
-        self.index.globs.push(GlobRule {
-            base,
-            matcher: glob.matcher,
-            rule,
-            level,
-            reach,
-        });
-    }
-
-    /// The workspace's rules, each measured against what the policy alone says.
-    fn tighten(&mut self, own: Asked, default: Level) -> Result<(), PlanError> {
-        let looser = |draft: &Self, place: &Place| {
-            place.level > draft.index.lookup(&draft.places, &place.path).level
-        };
-        let (ignored, kept): (Vec<_>, Vec<_>) =
-            own.places.into_iter().partition(|c| looser(self, &c.place));
-        self.index.tighten(default);
-        let why = "the workspace's guard.toml can only make levels stricter";
-        for candidate in ignored {
-            self.ignore(candidate.place.rule, why);
-        }
-        let added = kept
-            .into_iter()
-            .filter_map(|candidate| self.place(candidate.place))
-            .collect();
-        self.spread(added)?;
-        for glob in own.globs {
-            match glob.base.place.level {
-                Level::Writable => self.ignore(glob.base.place.rule, why),
-                _ => self.add_glob(glob, Reach::OnlyStricter),
-            }
-        }
-        Ok(())
-    }
-
-    /// Rules that only loosen the surroundings, where no rule names their path.
-    fn give_way(&mut self, weak: Vec<Candidate>) {
-        for Candidate { place, .. } in weak {
-            let needed = self.index.lookup(&self.places, &place.path).level < place.level;
-            if needed && self.index.exact(&place.path).is_none() {
-                self.place(place);
-            } else {
-                self.rules[place.rule.0].effect =
-                    Effect::Nothing("another rule says what holds here".to_owned());
-            }
-        }
-    }
-
-    /// A rule that does not get its way, here at least.
-    fn ignore(&mut self, rule: RuleId, why: &str) {
-        let planned = &mut self.rules[rule.0];
-        planned.effect = Effect::Ignored(why.to_owned());
-        let (shown, level, origin) = (&planned.shown, planned.level, &planned.origin);
-        let notice = format!("{shown} = \"{level}\" ({origin}) has no effect: {why}");
-        if !self.notices.contains(&notice) {
-            self.notices.push(notice);
-        }
     }
 
     /// The finished plan.

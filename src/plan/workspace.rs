@@ -6,12 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::expand::normalise;
 
-/// The nearest directory at or above `cwd` that holds a `.git`; `cwd` itself where there is none.
+/// The nearest directory at or above `cwd` that git would take for a repository; `cwd` itself where there is none.
 #[must_use]
 pub fn top(cwd: &Path) -> &Path {
-    cwd.ancestors()
-        .find(|directory| directory.join(".git").symlink_metadata().is_ok())
-        .unwrap_or(cwd)
+    let repository = |directory: &&Path| is_repository(&directory.join(".git"));
+    cwd.ancestors().find(repository).unwrap_or(cwd)
+}
+
+/// Whether a `.git` is more than a name: a folder with a HEAD, or a file that names such a folder.
+fn is_repository(git: &Path) -> bool {
+    match fs::symlink_metadata(git) {
+        Ok(facts) if facts.is_file() => small(git).is_some_and(|text| text.starts_with("gitdir:")),
+        Ok(_) => git.join("HEAD").symlink_metadata().is_ok(),
+        Err(_) => false,
+    }
 }
 
 /// The repository of a worktree or submodule, when its `.git` file names one elsewhere that names this directory in turn
@@ -104,6 +112,8 @@ mod tests {
         let deep = folder.path().join("r/a/b");
         fs::create_dir_all(&deep).unwrap();
         fs::create_dir(folder.path().join("r/.git")).unwrap();
+        assert_eq!(top(&deep), deep, "an empty .git is no repository");
+        write(&folder.path().join("r/.git/HEAD"), "ref: refs/heads/main");
         assert_eq!(top(&deep), folder.path().join("r"));
         assert_eq!(
             top(Path::new("/nonexistent/x")),

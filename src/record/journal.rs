@@ -123,6 +123,7 @@ impl Journal {
             exit_status: exit,
             attempts: summary.attempts(),
             by_operation: summary.by_operation(),
+            by_rule: summary.by_rule(),
             unrecorded: self.unrecorded,
         }))
     }

@@ -187,8 +187,19 @@ pub struct Footer {
     pub attempts: u64,
     /// The same by what they would have done.
     pub by_operation: BTreeMap<Operation, u64>,
+    /// The same by rule, in the order of the first attempt under each.
+    pub by_rule: Vec<RuleCount>,
     /// How many of them are not in this file because it could not be written.
     pub unrecorded: u64,
+}
+
+/// How many attempts one rule refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCount {
+    /// Its path or glob, home as `~`; none for the policy's default and for what is refused under every policy.
+    pub rule: Option<String>,
+    /// How many.
+    pub attempts: u64,
 }
 
 /// Why a record cannot be written or read.

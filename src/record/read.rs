@@ -35,7 +35,7 @@ pub struct Outline {
     pub header: Option<Header>,
     /// None while the run goes on, and when it was cut short.
     pub footer: Option<Footer>,
-    /// Attempts so far.
+    /// Refused attempts; as long as there is no footer, those that were left to the wall with them.
     pub attempts: u64,
 }
 
@@ -196,7 +196,7 @@ fn parse(line: &[u8]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Journal, Operation, Summary, samples};
+    use crate::record::{Journal, Operation, RuleCount, Summary, samples};
 
     /// A record of two attempts and a footer in a folder of its own.
     fn written() -> (tempfile::TempDir, PathBuf) {
@@ -240,6 +240,11 @@ mod tests {
             (Some(0), Some(123))
         );
         assert_eq!(footer.by_operation[&Operation::Delete], 2);
+        let rule = RuleCount {
+            rule: Some("~/.pi/agent".into()),
+            attempts: 2,
+        };
+        assert_eq!(footer.by_rule, [rule]);
     }
 
     #[test]

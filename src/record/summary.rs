@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Attempt, Operation};
+use super::{Answer, Attempt, Operation, RuleCount};
 
 /// From this many removals below one rule on, what a process does is called a recursive delete.
 const RECURSIVE: u64 = 3;
@@ -48,8 +48,11 @@ pub struct Root {
 }
 
 impl Summary {
-    /// Adds one attempt.
+    /// Adds one attempt, if it was refused.
     pub fn count(&mut self, attempt: &Attempt) {
+        if attempt.answer != Answer::Refused {
+            return;
+        }
         let at = *self
             .index
             .entry(Scope::of(attempt))
@@ -83,6 +86,22 @@ impl Summary {
             *all.entry(operation).or_default() += count;
         }
         all
+    }
+
+    /// By rule.
+    #[must_use]
+    pub fn by_rule(&self) -> Vec<RuleCount> {
+        let rule = |scope: &Scope| match scope {
+            Scope::Rule(path) => Some(path.clone()),
+            Scope::Default | Scope::Every => None,
+        };
+        self.roots
+            .iter()
+            .map(|root| RuleCount {
+                rule: rule(&root.scope),
+                attempts: root.attempts(),
+            })
+            .collect()
     }
 
     /// What was tried under each rule, in the order of the first attempt.
@@ -148,5 +167,18 @@ mod tests {
             summary.by_operation(),
             BTreeMap::from([(Operation::Write, 1), (Operation::Delete, 5)])
         );
+    }
+
+    #[test]
+    fn what_is_left_to_the_wall_is_no_refusal() {
+        let mut summary = Summary::default();
+        let attempt = samples::attempt(1, Operation::Write, "/x");
+        summary.count(&Attempt {
+            answer: Answer::LeftToWall,
+            ..attempt.clone()
+        });
+        assert_eq!((summary.attempts(), summary.roots().len()), (0, 0));
+        summary.count(&attempt);
+        assert_eq!(summary.attempts(), 1);
     }
 }

@@ -126,7 +126,8 @@ mod tests {
             shown(|out| view.all(&runs, out)),
             format!(
                 "RUN       TIME                 ATTEMPTS       STATUS  COMMAND\n\
-                 {:8}  1970-01-01 00:00:00         2  0, here 123  npm test\n",
+                 {:8}  1970-01-01 00:00:00         2  0, here 123  npm test\n\
+                 \u{20}         under ~/.pi/agent\n",
                 runs[0].run
             )
         );

@@ -10,8 +10,8 @@ use crate::cli::Failure;
 use crate::cli::report::wording;
 use crate::cli::words::{Homes, chain, counted, visible};
 use crate::record::{
-    Attempt, Entry, Footer, Header, Line, Outline, RunFile, Scope, Selection, VERSION, entries,
-    outline, select,
+    Answer, Attempt, Entry, Footer, Header, Line, Outline, RunFile, Scope, Selection, VERSION,
+    entries, outline, select,
 };
 
 /// How and for whom records are shown.
@@ -64,33 +64,29 @@ impl View {
         Ok(())
     }
 
+    /// A run's line, and where it tried something.
     fn row(&self, file: &RunFile) -> String {
+        let damaged = |why: String| (visible(&file.stamp), "?".into(), "?".into(), why);
+        let mut under = String::new();
         let (time, attempts, status, command) = match outline(&file.path) {
             Ok(Outline {
                 header: Some(header),
                 footer,
                 attempts,
-            }) => (
-                self.local(header.time, "%Y-%m-%d %H:%M:%S"),
-                attempts.to_string(),
-                footer.as_ref().map_or_else(|| "no end".into(), status),
-                self.homes.command(&header.argv),
-            ),
-            Ok(_) => (
-                visible(&file.stamp),
-                "?".into(),
-                "?".into(),
-                "(no header that this version knows)".into(),
-            ),
-            Err(error) => (
-                visible(&file.stamp),
-                "?".into(),
-                "?".into(),
-                format!("({})", chain(&error)),
-            ),
+            }) => {
+                under = footer.as_ref().map(where_tried).unwrap_or_default();
+                (
+                    self.local(header.time, "%Y-%m-%d %H:%M:%S"),
+                    attempts.to_string(),
+                    footer.as_ref().map_or_else(|| "no end".into(), status),
+                    self.homes.command(&header.argv),
+                )
+            }
+            Ok(_) => damaged("(no header that this version knows)".into()),
+            Err(error) => damaged(format!("({})", chain(&error))),
         };
         format!(
-            "{:8}  {time:19}  {attempts:>8}  {status:>11}  {command}",
+            "{:8}  {time:19}  {attempts:>8}  {status:>11}  {command}{under}",
             file.run
         )
     }
@@ -218,7 +214,7 @@ impl View {
             self.local(attempt.time, "%H:%M:%S%.3f"),
             wording::operation(attempt.operation),
             visible(&attempt.syscall),
-            visible(&attempt.errno),
+            outcome(attempt),
         )
     }
 
@@ -226,6 +222,37 @@ impl View {
         time.to_zoned_datetime(self.zone.clone())
             .strftime(format)
             .to_string()
+    }
+}
+
+/// The rules that refused something, on a line of its own.
+fn where_tried(footer: &Footer) -> String {
+    let rules: Vec<_> = footer
+        .by_rule
+        .iter()
+        .map(|count| {
+            let rule = count
+                .rule
+                .as_deref()
+                .map_or_else(|| "no rule".into(), visible);
+            if footer.by_rule.len() > 1 {
+                format!("{rule} ({})", count.attempts)
+            } else {
+                rule
+            }
+        })
+        .collect();
+    match rules.as_slice() {
+        [] => String::new(),
+        rules => format!("\n          under {}", rules.join(", ")),
+    }
+}
+
+/// What the program got.
+fn outcome(attempt: &Attempt) -> String {
+    match attempt.answer {
+        Answer::Refused => visible(&attempt.errno),
+        Answer::LeftToWall => "left to the wall".into(),
     }
 }
 

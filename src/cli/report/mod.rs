@@ -139,7 +139,7 @@ impl Observer for Report {
             return self.recorded(written);
         }
         self.summary.count(attempt);
-        if self.ended.is_none() {
+        if self.ended.is_none() && attempt.answer == Answer::Refused {
             self.announce(attempt);
         }
         let written = self.setup.journal.attempt(attempt);
@@ -275,6 +275,20 @@ mod tests {
                 exit == 123
             );
         }
+    }
+
+    #[test]
+    fn what_is_left_to_the_wall_is_recorded_and_not_spoken_of() {
+        let top = tempfile::tempdir().unwrap();
+        let heard = Heard::default();
+        let mut report = report(top.path().into(), &heard, OnAttempt::Fail, Effort::Strict);
+        report.refused(&Attempt {
+            answer: Answer::LeftToWall,
+            ..delete(1, "a")
+        });
+        assert_eq!(report.command_ended(0), 0);
+        assert_eq!(heard.text(), "");
+        assert_eq!(list(top.path()).unwrap().len(), 1);
     }
 
     #[test]

@@ -1,1 +1,0 @@
-//! Whole plans on real directories.
