@@ -327,6 +327,7 @@ impl<'h> Draft<'h> {
             gaps,
             by_identity: std::collections::HashMap::new(),
             missing: Vec::new(),
+            strict_globs: Vec::new(),
         };
         for (number, place) in plan.places.iter().enumerate() {
             match place.identity {
@@ -339,6 +340,7 @@ impl<'h> Draft<'h> {
                 }
             }
         }
+        plan.strict_globs = plan.find_strict_globs();
         Ok(plan)
     }
 }
