@@ -11,6 +11,7 @@ mod explain;
 mod host;
 mod index;
 mod kept;
+mod layers;
 mod mounts;
 mod resolve;
 mod settle;

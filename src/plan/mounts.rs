@@ -136,6 +136,12 @@ impl Mount {
             .map(|rest| join(&self.root, rest))
     }
 
+    /// Whether it is this mount that shows a path, and no other covers it.
+    #[must_use]
+    pub fn shows(&self, mounts: &Mounts, path: &Path) -> bool {
+        mounts.showing(path).is_some_and(|top| top.id == self.id)
+    }
+
     /// Where this mount shows a path of its file system.
     #[must_use]
     pub fn outside(&self, inside: &Path) -> Option<PathBuf> {

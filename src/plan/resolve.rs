@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use super::alias::Layers;
 use super::expand::{Expansion, Trust, expand, show};
 use super::index::Index;
+use super::layers::Layers;
 use super::walk::{Position, Walked, Walker};
 use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
