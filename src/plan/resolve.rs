@@ -96,7 +96,7 @@ impl Plan {
 
 impl<'h> Draft<'h> {
     /// An empty plan for a home directory.
-    fn new(default: Level, host: &'h Host) -> Result<Self, PlanError> {
+    pub(super) fn new(default: Level, host: &'h Host) -> Result<Self, PlanError> {
         let named = host.home()?;
         let mut walker = Walker::default();
         let walked = walker.walk(&named.path)?;

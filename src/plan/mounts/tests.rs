@@ -102,6 +102,13 @@ fn the_mount_that_shows_a_path() {
     assert_eq!(id("/home/u/tm"), 21);
     assert_eq!(id("/home/u/tmp/x"), 22);
     assert_eq!(id("/mnt/a"), 24, "the one on top of the stack");
+    let twice = "20 1 8:1 / / rw - ext4 a rw\n21 20 0:5 / /m rw - tmpfs a rw\n22 20 0:6 / /m rw - tmpfs b rw\n";
+    let twice = self::mounts(twice);
+    assert_eq!(
+        twice.showing(Path::new("/m/x")).unwrap().id,
+        22,
+        "the last of equals"
+    );
     assert_eq!(
         id("/home/u2"),
         21,
