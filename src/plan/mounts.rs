@@ -40,7 +40,8 @@ pub struct Overlay {
 #[derive(Clone, Debug, Default)]
 pub struct Mounts {
     list: Vec<Mount>,
-    children: HashMap<u64, Vec<usize>>,
+    /// From a mount's number to the mounts on it, by their points; the last of equals, since it covers the others.
+    children: HashMap<u64, HashMap<PathBuf, usize>>,
     top: Option<usize>,
 }
 
@@ -62,10 +63,11 @@ impl Mounts {
 
     /// Arranges mounts, given in the order in which they were made.
     fn new(list: Vec<Mount>) -> Self {
-        let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut children: HashMap<u64, HashMap<PathBuf, usize>> = HashMap::new();
         for (index, mount) in list.iter().enumerate() {
             if mount.parent != mount.id {
-                children.entry(mount.parent).or_default().push(index);
+                let on = children.entry(mount.parent).or_default();
+                on.insert(mount.point.clone(), index);
             }
         }
         let known: HashSet<u64> = list.iter().map(|mount| mount.id).collect();
@@ -101,25 +103,16 @@ impl Mounts {
     #[must_use]
     pub fn showing(&self, path: &Path) -> Option<&Mount> {
         let mut index = self.top?;
-        // Walk down as the kernel does: of the mounts on this one, the first that is met on the way; the last of equals
-        // cannot be reached otherwise. A stacked mount has the same point as the one below it.
+        let mut prefixes: Vec<&Path> = path.ancestors().collect();
+        prefixes.reverse();
+        // Walk down as the kernel does: of the mounts on this one, the first that is met on the way. A stacked mount has
+        // the same point as the one below it.
         for _ in 0..self.list.len() {
-            let next = self
-                .children
-                .get(&self.list[index].id)
-                .into_iter()
-                .flatten()
-                .copied();
-            let met = next
-                .filter(|child| path.starts_with(&self.list[*child].point))
-                .min_by_key(|child| {
-                    (
-                        self.list[*child].point.as_os_str().len(),
-                        usize::MAX - child,
-                    )
-                });
-            match met {
-                Some(child) => index = child,
+            let Some(on) = self.children.get(&self.list[index].id) else {
+                break;
+            };
+            match prefixes.iter().find_map(|prefix| on.get(*prefix)) {
+                Some(child) => index = *child,
                 None => break,
             }
         }
