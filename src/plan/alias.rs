@@ -1,14 +1,15 @@
 //! Other paths to a protected place: further mounts of its file system, and the layers of overlays.
 #![forbid(unsafe_code)]
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::index::GlobRule;
+use super::layers::folder;
 use super::mounts::join;
 use super::resolve::Draft;
-use super::walk::{Seen, Walker};
-use super::{Identity, Mount, Mounts, Place, PlanError, Via};
+use super::walk::Seen;
+use super::{Identity, Mount, Mounts, Place, PlanError, RuleId, Via};
 use crate::policy::Level;
 
 /// Far more than any machine has; a bound on the work all the same.
@@ -17,60 +18,13 @@ const MOST_ALIASES: usize = 4096;
 const MOST_STEPS: usize = 32;
 
 /// A path that shows a place, or a part of it.
-struct Alias {
-    path: PathBuf,
-    via: Via,
+pub(super) struct Alias {
+    pub(super) path: PathBuf,
+    pub(super) via: Via,
     /// What part of the place, relative to it; empty for the whole of it.
-    part: PathBuf,
+    pub(super) part: PathBuf,
     /// What must be there for the path to be an alias, if that is known.
-    expected: Option<Identity>,
-}
-
-/// A directory of a file system, however it is mounted: the device, and the path inside it.
-type Spot = ((u32, u32), PathBuf);
-
-/// The folders of all overlays. An overlay sees a layer without what is mounted on top of it, so a path is compared
-/// with them inside its file system.
-#[derive(Debug)]
-pub(super) struct Layers {
-    /// From a folder that changes go to, to the mounts, by their position in the list.
-    upper: HashMap<Spot, Vec<usize>>,
-    /// From a folder below, which is only shown, to the mounts.
-    lower: HashMap<Spot, Vec<usize>>,
-}
-
-impl Layers {
-    /// Finds them. A folder that is not there belongs to another mount namespace.
-    pub(super) fn find(mounts: &Mounts, walker: &mut Walker) -> Result<Self, PlanError> {
-        let mut layers = Self {
-            upper: HashMap::new(),
-            lower: HashMap::new(),
-        };
-        for (number, mount) in mounts.iter().enumerate() {
-            let Some(overlay) = &mount.overlay else {
-                continue;
-            };
-            for (names, known) in [
-                (&overlay.upper, &mut layers.upper),
-                (&overlay.lower, &mut layers.lower),
-            ] {
-                for name in names {
-                    let folder = folder(name, walker)?;
-                    let spot = folder.and_then(|folder| spot(mounts, &folder));
-                    if let Some(spot) = spot {
-                        known.entry(spot).or_default().push(number);
-                    }
-                }
-            }
-        }
-        Ok(layers)
-    }
-}
-
-/// Where a path is inside its file system.
-fn spot(mounts: &Mounts, path: &Path) -> Option<Spot> {
-    let mount = mounts.showing(path)?;
-    Some((mount.device, mount.inside(path)?))
+    pub(super) expected: Option<Identity>,
 }
 
 /// Counts the work, so that mounts that show each other come to an end.
@@ -95,17 +49,26 @@ impl Draft<'_> {
     /// Adds all other paths to the places with these numbers, and to those in turn.
     pub(super) fn spread(&mut self, mut places: Vec<usize>) -> Result<(), PlanError> {
         let mut bound = Bound::default();
+        // Where the parts are that some mount shows, with the rule that holds there: the way back from the mount has
+        // nothing to add.
+        let mut origins = HashSet::new();
         while !places.is_empty() {
-            let mut added = Vec::new();
-            for place in places
-                .into_iter()
-                .map(|number| self.places[number].clone())
-                .collect::<Vec<_>>()
-            {
+            let mut found = Vec::new();
+            for number in places {
+                let place = self.places[number].clone();
                 if place.level.enforced() == Level::Writable {
                     continue;
                 }
                 for alias in self.aliases(&place.path, place.identity, place.via)? {
+                    origins.extend(self.origin(&place, &alias));
+                    found.push((place.clone(), alias));
+                }
+            }
+            let mut added = Vec::new();
+            for (place, alias) in found {
+                let known = alias.part.as_os_str().is_empty()
+                    && origins.contains(&(alias.path.clone(), place.rule));
+                if !known {
                     added.extend(self.add(&place, alias)?);
                 }
             }
@@ -113,6 +76,19 @@ impl Draft<'_> {
             places = added;
         }
         Ok(())
+    }
+
+    /// The path inside the place of the part that an alias shows, and the rule that holds for it; none for an alias of
+    /// the whole, and where something else is mounted over the part.
+    fn origin(&self, place: &Place, alias: &Alias) -> Option<(PathBuf, RuleId)> {
+        if alias.part.as_os_str().is_empty() {
+            return None;
+        }
+        let path = place.path.join(&alias.part);
+        let own = self.host.mounts.showing(&place.path)?;
+        let rule = self.index.lookup(&self.places, &path).rule;
+        own.shows(&self.host.mounts, &path)
+            .then(|| (path, rule.unwrap_or(place.rule)))
     }
 
     /// A glob, and the same glob below every other path to the directory before its first wildcard.
@@ -165,12 +141,14 @@ impl Draft<'_> {
             let found = self.index.lookup(&self.places, &place.path.join(part));
             (found.level, found.rule.unwrap_or(place.rule))
         };
-        if level.enforced() == Level::Writable
-            || self
-                .index
-                .exact(&path)
-                .is_some_and(|index| self.places[index].level <= level)
-        {
+        // An alias that lies in a stricter place must not make a hole in it.
+        let known = self
+            .index
+            .exact(&path)
+            .map(|number| self.places[number].level);
+        let around = self.index.lookup(&self.places, &path).level;
+        let strict = level.enforced() != Level::Writable;
+        if !strict || around < level || known.is_some_and(|known| known <= level) {
             return Ok(None);
         }
         let seen = self.walker.look(&path)?;
@@ -180,17 +158,15 @@ impl Draft<'_> {
             (Some(_), None) => seen == Seen::Hidden,
             (None, _) => true,
         };
-        Ok(if shows {
-            self.place(Place {
-                path,
-                identity: seen.identity(),
-                rule,
-                level,
-                via,
-            })
-        } else {
-            None
-        })
+        let identity = seen.identity();
+        let place = Place {
+            path,
+            identity,
+            rule,
+            level,
+            via,
+        };
+        Ok(if shows { self.place(place) } else { None })
     }
 
     /// The other paths to a path, one step away.
@@ -207,7 +183,8 @@ impl Draft<'_> {
         {
             let spot = (own.device, inside);
             other_mounts(&host.mounts, own, &spot.1, identity, &mut aliases);
-            overlays_over(&host.mounts, &self.layers, &spot, via, &mut aliases);
+            self.layers
+                .overlays_over(&host.mounts, &spot, via, &mut aliases);
             let inside = spot.1;
             if let Some(overlay) = &own.overlay {
                 let rest = inside.strip_prefix("/").unwrap_or(&inside);
@@ -236,14 +213,14 @@ fn other_mounts(
         .filter(|other| other.device == own.device && other.id != own.id)
     {
         if let Some(path) = other.outside(inside) {
-            if shows(mounts, other, &path) {
+            if other.shows(mounts, &path) {
                 found.push(Alias {
                     expected: identity,
                     ..whole(path, Via::MountAlias)
                 });
             }
         } else if let Ok(part) = other.root.strip_prefix(inside)
-            && shows(mounts, other, &other.point)
+            && other.shows(mounts, &other.point)
         {
             found.push(Alias {
                 part: part.to_path_buf(),
@@ -253,66 +230,14 @@ fn other_mounts(
     }
 }
 
-/// Overlays that show a directory among their layers, or that write into something below it.
-fn overlays_over(mounts: &Mounts, layers: &Layers, spot: &Spot, via: Via, found: &mut Vec<Alias>) {
-    let (device, inside) = spot;
-    for above in inside.ancestors() {
-        let above = (*device, above.to_path_buf());
-        let upper = layers.upper.get(&above);
-        // An overlay of the root directory shows its own folders, and so without an end. They are shown only: what
-        // changes there is not what is protected.
-        let lower = layers.lower.get(&above).filter(|_| via != Via::Backing);
-        for number in upper.into_iter().chain(lower).flatten() {
-            let mount = mounts.at(*number);
-            let rest = inside.strip_prefix(&above.1).unwrap_or(Path::new(""));
-            let shown = mount.outside(&join(Path::new("/"), rest));
-            let shown = shown.filter(|shown| shows(mounts, mount, shown));
-            found.extend(shown.map(|shown| whole(shown, Via::Backing)));
-        }
-    }
-    for ((layer_device, folder), numbers) in &layers.upper {
-        let below = folder
-            .strip_prefix(inside)
-            .ok()
-            .filter(|part| !part.as_os_str().is_empty());
-        let Some(part) = below.filter(|_| layer_device == device) else {
-            continue;
-        };
-        for mount in numbers.iter().map(|number| mounts.at(*number)) {
-            if shows(mounts, mount, &mount.point) {
-                let part = join(part, mount.root.strip_prefix("/").unwrap_or(&mount.root));
-                found.push(Alias {
-                    part,
-                    ..whole(mount.point.clone(), Via::Backing)
-                });
-            }
-        }
-    }
-}
-
 /// An alias of the whole of a place.
-fn whole(path: PathBuf, via: Via) -> Alias {
+pub(super) fn whole(path: PathBuf, via: Via) -> Alias {
     Alias {
         path,
         via,
         part: PathBuf::new(),
         expected: None,
     }
-}
-
-/// Whether it is this mount that shows a path, and no other covers it.
-fn shows(mounts: &Mounts, mount: &Mount, path: &Path) -> bool {
-    mounts.showing(path).is_some_and(|top| top.id == mount.id)
-}
-
-/// The canonical path of a layer that this process can see. A relative one is seen from a directory that only the
-/// mounting process knew.
-fn folder(name: &Path, walker: &mut Walker) -> Result<Option<PathBuf>, PlanError> {
-    if !name.is_absolute() {
-        return Ok(None);
-    }
-    let walked = walker.walk(name)?;
-    Ok(walked.path.filter(|_| walked.identity.is_some()))
 }
 
 #[cfg(test)]

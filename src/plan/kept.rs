@@ -54,7 +54,7 @@ impl Draft<'_> {
         }
         let mut known: HashSet<PathBuf> = kept.iter().map(|kept| kept.path.clone()).collect();
         for link in std::mem::take(&mut self.links) {
-            if self.is_writable(&link.path) && known.insert(link.path.clone()) {
+            if known.insert(link.path.clone()) {
                 let (path, rule) = (link.path.clone(), link.rule);
                 kept.push(link);
                 self.climb(&path, rule, &mut kept, &mut gaps)?;

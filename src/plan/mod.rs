@@ -11,6 +11,7 @@ mod explain;
 mod host;
 mod index;
 mod kept;
+mod layers;
 mod mounts;
 mod resolve;
 mod settle;
@@ -28,8 +29,8 @@ use crate::policy::{Firmness, Level, OnAttempt, Origin, Part};
 
 pub use error::PlanError;
 pub use explain::{Enforcer, Explanation, Row};
-pub use host::{Home, Host};
-pub use mounts::{Mount, Mounts, Overlay};
+pub use host::Host;
+pub use mounts::{Mount, Mounts};
 
 use index::Index;
 
@@ -173,6 +174,7 @@ pub struct Plan {
     gaps: HashSet<PathBuf>,
     by_identity: HashMap<Identity, usize>,
     missing: Vec<usize>,
+    strict_globs: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -186,36 +188,39 @@ impl Plan {
     /// Whether some glob is stricter than what surrounds it, so that no directory can be left to the kernel alone.
     #[must_use]
     pub fn has_strict_globs(&self) -> bool {
-        self.index.globs.iter().any(|glob| self.is_strict(glob))
+        !self.strict_globs.is_empty()
     }
 
     /// Whether a glob may protect something at or below `path` that its surroundings do not. Finer than
-    /// [`Self::has_strict_globs`], since a glob concerns only what lies below the directory before its first wildcard.
+    /// [`Self::has_strict_globs`]: a glob concerns only what lies below the directory before its first wildcard.
     #[must_use]
     pub fn strict_globs_below(&self, path: &Path) -> Below {
-        let concerns =
-            |glob: &index::GlobRule| glob.base.starts_with(path) || path.starts_with(&glob.base);
-        match self
-            .index
-            .globs
-            .iter()
-            .any(|glob| concerns(glob) && self.is_strict(glob))
-        {
+        let concerns = |base: &PathBuf| base.starts_with(path) || path.starts_with(base);
+        match self.strict_globs.iter().any(concerns) {
             true => Below::Stricter,
             false => Below::Nothing,
         }
     }
 
-    /// Whether something at or below the glob's directory is writable without it.
-    fn is_strict(&self, glob: &index::GlobRule) -> bool {
+    /// The directories of the globs that are stricter than something at or below their directory.
+    fn find_strict_globs(&self) -> Vec<PathBuf> {
         let writable = |level: Level| level.enforced() == Level::Writable;
-        !writable(glob.level)
-            && (writable(self.lookup(&glob.base).level)
-                || self
-                    .places
-                    .iter()
-                    .any(|place| writable(place.level) && place.path.starts_with(&glob.base))
-                || self.index.globs.iter().any(|other| writable(other.level)))
+        let globs = &self.index.globs;
+        let matters = |glob: &&index::GlobRule| {
+            let mut inside = self
+                .places
+                .iter()
+                .filter(|place| place.path.starts_with(&glob.base));
+            !writable(glob.level)
+                && (writable(self.lookup(&glob.base).level)
+                    || inside.any(|place| writable(place.level))
+                    || globs.iter().any(|other| writable(other.level)))
+        };
+        globs
+            .iter()
+            .filter(matters)
+            .map(|glob| glob.base.clone())
+            .collect()
     }
 
     /// Whether `path` is a proper ancestor of some place whose enforced level is stricter than the level of `path`, or of

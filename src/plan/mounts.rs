@@ -40,7 +40,8 @@ pub struct Overlay {
 #[derive(Clone, Debug, Default)]
 pub struct Mounts {
     list: Vec<Mount>,
-    children: HashMap<u64, Vec<usize>>,
+    /// From a mount's number to the mounts on it, by their points; the last of equals, since it covers the others.
+    children: HashMap<u64, HashMap<PathBuf, usize>>,
     top: Option<usize>,
 }
 
@@ -62,10 +63,11 @@ impl Mounts {
 
     /// Arranges mounts, given in the order in which they were made.
     fn new(list: Vec<Mount>) -> Self {
-        let mut children: HashMap<u64, Vec<usize>> = HashMap::new();
+        let mut children: HashMap<u64, HashMap<PathBuf, usize>> = HashMap::new();
         for (index, mount) in list.iter().enumerate() {
             if mount.parent != mount.id {
-                children.entry(mount.parent).or_default().push(index);
+                let on = children.entry(mount.parent).or_default();
+                on.insert(mount.point.clone(), index);
             }
         }
         let known: HashSet<u64> = list.iter().map(|mount| mount.id).collect();
@@ -101,25 +103,16 @@ impl Mounts {
     #[must_use]
     pub fn showing(&self, path: &Path) -> Option<&Mount> {
         let mut index = self.top?;
-        // Walk down as the kernel does: of the mounts on this one, the first that is met on the way; the last of equals
-        // cannot be reached otherwise. A stacked mount has the same point as the one below it.
+        let mut prefixes: Vec<&Path> = path.ancestors().collect();
+        prefixes.reverse();
+        // Walk down as the kernel does: of the mounts on this one, the first that is met on the way. A stacked mount has
+        // the same point as the one below it.
         for _ in 0..self.list.len() {
-            let next = self
-                .children
-                .get(&self.list[index].id)
-                .into_iter()
-                .flatten()
-                .copied();
-            let met = next
-                .filter(|child| path.starts_with(&self.list[*child].point))
-                .min_by_key(|child| {
-                    (
-                        self.list[*child].point.as_os_str().len(),
-                        usize::MAX - child,
-                    )
-                });
-            match met {
-                Some(child) => index = child,
+            let Some(on) = self.children.get(&self.list[index].id) else {
+                break;
+            };
+            match prefixes.iter().find_map(|prefix| on.get(*prefix)) {
+                Some(child) => index = *child,
                 None => break,
             }
         }
@@ -134,6 +127,12 @@ impl Mount {
         path.strip_prefix(&self.point)
             .ok()
             .map(|rest| join(&self.root, rest))
+    }
+
+    /// Whether it is this mount that shows a path, and no other covers it.
+    #[must_use]
+    pub fn shows(&self, mounts: &Mounts, path: &Path) -> bool {
+        mounts.showing(path).is_some_and(|top| top.id == self.id)
     }
 
     /// Where this mount shows a path of its file system.
@@ -257,132 +256,4 @@ fn path(bytes: Vec<u8>) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mounts(text: &str) -> Mounts {
-        Mounts::parse(text.as_bytes()).unwrap()
-    }
-
-    fn only(line: &str) -> Mount {
-        mounts(line).list.remove(0)
-    }
-
-    #[test]
-    fn fields_optional_fields_and_octal() {
-        let mount = only(
-            "36 35 98:7 /mnt1 /mnt\\0402\\134x rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue\n",
-        );
-        assert_eq!((mount.id, mount.parent, mount.device), (36, 35, (98, 7)));
-        assert_eq!(
-            (mount.root.as_path(), mount.point.as_path()),
-            (Path::new("/mnt1"), Path::new("/mnt 2\\x"))
-        );
-        assert_eq!(mount.overlay, None);
-        assert_eq!(
-            only("1 1 0:3 net:[402] /run/ns rw - nsfs nsfs rw").root,
-            Path::new("net:[402]")
-        );
-        assert_eq!(unescape(b"a\\04"), b"a\\04");
-        assert_eq!(unescape(b"\\303\\244"), "\u{e4}".as_bytes());
-    }
-
-    #[test]
-    fn lines_that_are_not_understood() {
-        for (line, text) in [
-            (1, "x"),
-            (1, "36 35 98 / / rw - ext3 x rw"),
-            (1, "36 35 98:0 / / rw ext3 x rw"),
-            (
-                2,
-                "36 35 98:0 / / rw - ext3 x rw\n36 a 98:0 / / rw - ext3 x rw",
-            ),
-            (1, "36 35 98:0 / here rw - ext3 x rw"),
-        ] {
-            let error = Mounts::parse(text.as_bytes()).unwrap_err();
-            assert!(
-                matches!(error, PlanError::MountLine { line: at } if at == line),
-                "{text}: {error}"
-            );
-        }
-    }
-
-    #[test]
-    fn overlay_layers() {
-        let layers = |options: &str| {
-            only(&format!("1 0 0:9 / /m rw - overlay o {options}"))
-                .overlay
-                .unwrap()
-        };
-        let simple = layers("rw,lowerdir=/a:/b,upperdir=/u,workdir=/w,xino=off");
-        assert_eq!(
-            simple,
-            Overlay {
-                upper: vec!["/u".into()],
-                lower: vec!["/a".into(), "/b".into()]
-            }
-        );
-        assert_eq!(
-            layers("rw,lowerdir=/a\\134:b:/c").lower,
-            [Path::new("/a:b"), Path::new("/c")]
-        );
-        assert_eq!(
-            layers("rw,upperdir=/u\\134:\\040v\\054w").upper,
-            [Path::new("/u: v,w"), Path::new("/u\\: v,w")]
-        );
-        assert_eq!(
-            layers("ro,lowerdir+=/a:b,lowerdir+=/c,datadir+=/d").lower,
-            [Path::new("/a:b"), Path::new("/c"), Path::new("/d")]
-        );
-        assert_eq!(
-            layers("ro,lowerdir=/a::/d").lower,
-            [Path::new("/a"), Path::new("/d")]
-        );
-        assert_eq!(layers("ro"), Overlay::default());
-    }
-
-    const TREE: &str = "\
-20 1 8:1 / / rw - ext4 a rw
-21 20 8:2 / /home rw - ext4 b rw
-22 21 0:5 / /home/u/tmp rw - tmpfs t rw
-23 20 8:1 /srv/x /mnt rw - ext4 a rw
-24 23 8:2 /u /mnt rw - ext4 b rw
-25 20 0:6 / /home/u2 rw - tmpfs t rw
-";
-
-    #[test]
-    fn the_mount_that_shows_a_path() {
-        let mounts = mounts(TREE);
-        let id = |path: &str| mounts.showing(Path::new(path)).unwrap().id;
-        assert_eq!(id("/"), 20);
-        assert_eq!(id("/homes"), 20);
-        assert_eq!(id("/home/u/tm"), 21);
-        assert_eq!(id("/home/u/tmp/x"), 22);
-        assert_eq!(id("/mnt/a"), 24, "the one on top of the stack");
-        assert_eq!(
-            id("/home/u2"),
-            21,
-            "hidden by the later mount on /home: it sits on the root"
-        );
-    }
-
-    #[test]
-    fn without_a_root_mount_nothing_is_claimed() {
-        assert!(
-            mounts("21 20 8:2 / /home rw - ext4 b rw")
-                .showing(Path::new("/home/u"))
-                .is_none()
-        );
-    }
-
-    #[test]
-    fn paths_inside_and_outside() {
-        let mounts = mounts(TREE);
-        let mount = mounts.showing(Path::new("/mnt/a")).unwrap();
-        assert_eq!(mount.inside(Path::new("/mnt/a")), Some("/u/a".into()));
-        assert_eq!(mount.inside(Path::new("/mnt")), Some("/u".into()));
-        assert_eq!(mount.outside(Path::new("/u/a")), Some("/mnt/a".into()));
-        assert_eq!(mount.outside(Path::new("/u")), Some("/mnt".into()));
-        assert_eq!(mount.outside(Path::new("/v")), None);
-    }
-}
+mod tests;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use super::alias::Layers;
 use super::expand::{Expansion, Trust, expand, show};
 use super::index::Index;
+use super::layers::Layers;
 use super::walk::{Position, Walked, Walker};
 use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
@@ -96,7 +96,7 @@ impl Plan {
 
 impl<'h> Draft<'h> {
     /// An empty plan for a home directory.
-    fn new(default: Level, host: &'h Host) -> Result<Self, PlanError> {
+    pub(super) fn new(default: Level, host: &'h Host) -> Result<Self, PlanError> {
         let named = host.home()?;
         let mut walker = Walker::default();
         let walked = walker.walk(&named.path)?;
@@ -327,6 +327,7 @@ impl<'h> Draft<'h> {
             gaps,
             by_identity: std::collections::HashMap::new(),
             missing: Vec::new(),
+            strict_globs: Vec::new(),
         };
         for (number, place) in plan.places.iter().enumerate() {
             match place.identity {
@@ -339,6 +340,7 @@ impl<'h> Draft<'h> {
                 }
             }
         }
+        plan.strict_globs = plan.find_strict_globs();
         Ok(plan)
     }
 }

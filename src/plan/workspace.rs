@@ -169,7 +169,7 @@ mod tests {
         );
         let sub = folder.path().join("super/sub");
         write(&sub.join(".git"), "gitdir: ../.git/modules/sub\n");
-        assert_eq!(elsewhere(&sub), [own.clone()]);
+        assert_eq!(elsewhere(&sub), std::slice::from_ref(&own));
         write(&own.join("config"), "[core]\n\tworktree = ../../../other\n");
         assert!(elsewhere(&sub).is_empty());
     }

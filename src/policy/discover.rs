@@ -42,12 +42,18 @@ pub fn discover(search: &Search<'_>) -> Result<Discovered, PolicyError> {
     let from_env = (search.env)("GUARD_POLICY").filter(|name| !name.is_empty());
     let base = match (search.asked, from_env) {
         (Some(name), _) => load(name)?,
-        (None, Some(name)) => load(&name.to_string_lossy())?,
+        (None, Some(name)) => match name.to_str() {
+            Some(name) => load(name)?,
+            None => load_file(Path::new(&name))?,
+        },
         (None, None) => own_policy(search)?,
     };
-    let workspace = match search.workspace {
-        Some(directory) => load_if_present(&directory.join("guard.toml"))?,
-        None => None,
+    let workspace = match search
+        .workspace
+        .map(|directory| directory.join("guard.toml"))
+    {
+        Some(file) if !is_same(Path::new(&base.name), &file) => load_if_present(&file)?,
+        _ => None,
     };
     Ok(Discovered { base, workspace })
 }
@@ -81,6 +87,12 @@ fn own_policy(search: &Search<'_>) -> Result<Policy, PolicyError> {
         }
     }
     load("default")
+}
+
+/// Whether both are one existing file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    a.canonicalize()
+        .is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 /// A file's policy; none where there is no such file.
@@ -232,13 +244,24 @@ mod tests {
             ),
             ("pi", "no-delete")
         );
+        let file = home.path().join("guard.toml");
+        let asked = discover(&Search {
+            asked: file.to_str(),
+            env: &none,
+            home: None,
+            workspace: Some(home.path()),
+        });
+        assert!(
+            asked.unwrap().workspace.is_none(),
+            "the policy itself is no second one"
+        );
     }
 
     #[test]
     fn names_and_files_that_do_not_exist() {
         assert_eq!(
-            load("claude").unwrap_err().to_string(),
-            "unknown policy \"claude\"; known are default, ci, pi, claude-code, codex, opencode, omp \
+            load("gemini").unwrap_err().to_string(),
+            "unknown policy \"gemini\"; known are default, ci, pi, claude-code, codex, opencode, omp \
              (a file needs a \"/\" in its path or the ending .toml)"
         );
         assert!(

@@ -18,7 +18,7 @@ pub use discover::{Discovered, Search, discover, load};
 pub use error::{PatternProblem, PolicyError, Problem};
 pub use parse::parse;
 pub use pattern::{Part, Pattern, Template, compile};
-pub use suggest::{Hint, nearest};
+pub use suggest::Hint;
 
 /// What may happen to a place. Ordered: the stricter level is the smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

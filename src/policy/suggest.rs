@@ -24,14 +24,18 @@ impl fmt::Display for Hint {
     }
 }
 
-/// The word of `known` that is few enough typing errors away from `word`; the first of equals.
+/// The word of `known` that is few enough typing errors away from `word`, or starts with it; the first of equals.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = word.to_lowercase();
     let limit = (lower.chars().count() / 3).max(2);
+    let errors = |candidate: &str| match lower.len() > 2 && candidate.starts_with(&lower) {
+        true => 1,
+        false => distance(&lower, candidate),
+    };
     known
         .iter()
-        .map(|candidate| (distance(&lower, candidate), *candidate))
+        .map(|candidate| (errors(candidate), *candidate))
         .filter(|(errors, candidate)| *errors <= limit && *errors < candidate.chars().count())
         .min_by_key(|(errors, _)| *errors)
         .map(|(_, candidate)| candidate)
@@ -74,6 +78,10 @@ mod tests {
         assert_eq!(nearest("READ-ONLY", &levels), Some("read-only"));
         assert_eq!(nearest("writeable", &levels), Some("writable"));
         assert_eq!(nearest("nodelete", &levels), Some("no-delete"));
+        assert_eq!(
+            nearest("claude", &["codex", "claude-code"]),
+            Some("claude-code")
+        );
         assert_eq!(nearest("banana", &levels), None);
         assert_eq!(
             nearest("x", &["pi"]),

@@ -303,3 +303,51 @@ fn a_glob_under_an_overlay_of_the_root() {
     }
     assert_eq!(plan.level(&world.path("merged/etc/a")), Level::Writable);
 }
+
+#[test]
+fn an_alias_makes_no_hole() {
+    let mut world = World::new();
+    world.dir("data/x");
+    world.dir("~/.pi/agent/mnt");
+    world.mount(&format!(
+        "{ROOT}21 20 8:1 @/data/x @/h/.pi/agent/mnt rw - ext4 a rw\n"
+    ));
+    let plan = world.plan("'@/data' = 'no-delete'\n'~/.pi/agent' = 'read-only'");
+    assert_eq!(
+        plan.level(&world.path("~/.pi/agent/mnt/y")),
+        Level::ReadOnly
+    );
+}
+
+#[test]
+fn a_mount_of_a_part_of_the_workspace_does_not_close_it() {
+    let mut world = World::new();
+    // A hard link stands for the bind mount of a file: both paths are one thing.
+    let part = world.file("~/proj/sub", "x");
+    fs::hard_link(&part, world.path("s")).unwrap();
+    world.dir("whole");
+    world.cwd = world.path("~/proj");
+    for mounts in [
+        "21 20 8:1 @/h/proj/sub @/s rw - ext4 a rw\n22 20 8:1 @/h @/whole rw - ext4 a rw\n",
+        "22 20 8:1 @/h @/whole rw - ext4 a rw\n21 20 8:1 @/h/proj/sub @/s rw - ext4 a rw\n",
+    ] {
+        world.mount(&format!("{ROOT}{mounts}"));
+        let plan = world.plan("'~' = 'no-delete'\n'${workspace}' = 'writable'");
+        assert_eq!(plan.level(&part), Level::Writable);
+        assert_eq!(plan.level(&world.path("s")), Level::NoDelete);
+        assert!(plan.notices.is_empty(), "{:?}", plan.notices);
+    }
+}
+
+#[test]
+fn a_rule_for_a_mount_holds_for_what_it_shows() {
+    let mut world = World::new();
+    let file = world.file("~/proj/file", "x");
+    fs::hard_link(&file, world.path("f")).unwrap();
+    world.mount(&format!(
+        "{ROOT}21 20 8:1 @/h/proj/file @/f rw - ext4 a rw\n"
+    ));
+    let plan = world.plan("'~' = 'no-delete'\n'@/f' = 'read-only'");
+    let place = plan.place(&file).unwrap();
+    assert_eq!((place.level, place.rule), (Level::ReadOnly, RuleId(1)));
+}

@@ -122,6 +122,8 @@ fn devices_stay_usable_under_a_strict_default() {
     assert_eq!(named.level(Path::new("/dev/null")), Level::NoDelete);
     assert_eq!(named.level(Path::new("/proc/sys/x")), Level::AddOnly);
     assert_eq!(named.level(Path::new("/proc/1")), Level::Writable);
+    let built_in = named.effect(Level::Writable, "built in");
+    assert!(matches!(built_in[..], [Effect::Nothing(_), Effect::Holds]));
     let open = world.plan("'~/a' = 'read-only'");
     assert!(open.place(Path::new("/dev")).is_none());
 }

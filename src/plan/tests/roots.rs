@@ -68,6 +68,7 @@ fn a_root_that_is_a_link() {
     assert_eq!(plan.place(&real).unwrap().identity, identity(&real));
     assert_eq!(plan.level(&real.join("x")), Level::ReadOnly);
     assert!(plan.keeps(&world.path("disk")) && plan.keeps(&world.path("~")));
+    assert!(plan.keeps(&link), "a link is kept wherever it stands");
     assert_eq!(plan.rule(RuleId(0)).targets.len(), 2);
 }
 

@@ -59,6 +59,23 @@ fn a_workspace_that_is_home_holds_it_or_a_root_or_lies_in_one_stays_closed() {
 }
 
 #[test]
+fn home_is_known_by_identity_too() {
+    let world = World::new();
+    let host = world.host();
+    let draft = resolve::Draft::new(Level::Writable, &host).unwrap();
+    let elsewhere = |real: &Path| Place {
+        path: "/mnt/seen/elsewhere".into(),
+        identity: identity(real),
+        rule: RuleId(0),
+        level: Level::Writable,
+        via: Via::Named,
+    };
+    assert!(draft.is_home_or_above(&elsewhere(&world.path("~"))));
+    assert!(draft.is_home_or_above(&elsewhere(&world.at)));
+    assert!(!draft.is_home_or_above(&elsewhere(&world.path("w"))));
+}
+
+#[test]
 fn a_workspace_may_hold_what_its_own_rules_protect() {
     let mut world = World::new();
     world.cwd = world.dir("~/proj");
