@@ -448,10 +448,17 @@ fn the_words_on_stderr() {
                 run.stdout, run.stderr
             ));
         }
-        let id = run.stderr.split("guard log ").nth(1).unwrap_or_default().trim();
+        let id = run
+            .stderr
+            .split("guard log ")
+            .nth(1)
+            .unwrap_or_default()
+            .trim();
         let log = home.finish({
-            let mut command =
-                home.command(With::Nothing, &[programs::guard().to_str().unwrap(), "log", id]);
+            let mut command = home.command(
+                With::Nothing,
+                &[programs::guard().to_str().unwrap(), "log", id],
+            );
             command.env("NO_COLOR", "1");
             command
         })?;

@@ -16,12 +16,24 @@ use crate::sys::{Errno, descriptor, file, process, signal};
 /// # Errors
 /// [`LaunchError`].
 pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchError> {
-    let program = request.command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    let command = process::words(&request.command).doing("pass on a word with a zero byte in it")?;
+    let program = request
+        .command
+        .first()
+        .map(|word| word.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let command =
+        process::words(&request.command).doing("pass on a word with a zero byte in it")?;
     let sandbox = Sandbox::prepare(&request.plan, request.effort)?;
     let mask = signal::block_all().doing("block signals")?;
     let (ours, theirs) = process::socket_pair().doing("make a socket pair")?;
-    let run = Run { command, plan: request.plan, sandbox, effort: request.effort, mask, observer };
+    let run = Run {
+        command,
+        plan: request.plan,
+        sandbox,
+        effort: request.effort,
+        mask,
+        observer,
+    };
     let held = ours.as_fd();
     let job = move || {
         descriptor::close_copy(held);
@@ -30,7 +42,13 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
     process::fork(job).doing("start the supervisor")?;
     let signals = signal::receive_all().doing("receive signals")?;
     give_up_streams(Streams::InputAndOutput)?;
-    Front { socket: ours, signals, target: None, program }.wait()
+    Front {
+        socket: ours,
+        signals,
+        target: None,
+        program,
+    }
+    .wait()
 }
 
 /// Which standard streams a process of guard's own has no use for.
@@ -48,7 +66,11 @@ pub enum Streams {
 /// When the null device cannot be opened.
 pub fn give_up_streams(streams: Streams) -> Result<(), LaunchError> {
     let null = file::open_absolute(c"/dev/null", libc::O_RDWR).doing("open the null device")?;
-    let numbers: &[i32] = if streams == Streams::Errors { &[2] } else { &[0, 1] };
+    let numbers: &[i32] = if streams == Streams::Errors {
+        &[2]
+    } else {
+        &[0, 1]
+    };
     for number in numbers {
         descriptor::replace(*number, null.as_fd()).doing("let go of a standard stream")?;
     }
@@ -75,7 +97,9 @@ impl Front {
                 continue;
             }
             match Message::receive(self.socket.as_fd()).doing("listen to the supervisor")? {
-                Some(Message::Started(pid)) => self.target = Some((pid, descriptor::open_process(pid, 0).ok())),
+                Some(Message::Started(pid)) => {
+                    self.target = Some((pid, descriptor::open_process(pid, 0).ok()))
+                }
                 Some(Message::Stopped(signal)) => self.stop(signal)?,
                 Some(Message::Ended(status)) => return Ok(status),
                 Some(failure) => return Err(failure.error(&self.program)),
@@ -89,7 +113,10 @@ impl Front {
     fn pass_on(&self, signal: &siginfo) {
         let number = signal.ssi_signo as i32;
         let from_kernel = signal.ssi_code > 0;
-        let own = matches!(number, libc::SIGCHLD | libc::SIGWINCH | libc::SIGPIPE | libc::SIGTTIN | libc::SIGTTOU);
+        let own = matches!(
+            number,
+            libc::SIGCHLD | libc::SIGWINCH | libc::SIGPIPE | libc::SIGTTIN | libc::SIGTTOU
+        );
         if own || from_kernel && number != libc::SIGCONT {
             return;
         }

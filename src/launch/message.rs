@@ -86,10 +86,13 @@ impl Message {
     #[must_use]
     pub fn error(self, program: &str) -> LaunchError {
         match self {
-            Self::NotFound => LaunchError::NotFound { program: program.to_owned() },
-            Self::NotExecutable(errno) => {
-                LaunchError::NotExecutable { program: program.to_owned(), errno: Errno::from_raw(errno) }
-            }
+            Self::NotFound => LaunchError::NotFound {
+                program: program.to_owned(),
+            },
+            Self::NotExecutable(errno) => LaunchError::NotExecutable {
+                program: program.to_owned(),
+                errno: Errno::from_raw(errno),
+            },
             Self::Failed(text) => LaunchError::NotEnforced(text),
             _ => LaunchError::SupervisorLost,
         }

@@ -87,7 +87,9 @@ pub enum LaunchError {
         errno: Errno,
     },
     /// The supervisor went away while the command ran.
-    #[error("the supervisor was killed; the command was ended, and nothing protected could change meanwhile")]
+    #[error(
+        "the supervisor was killed; the command was ended, and nothing protected could change meanwhile"
+    )]
     SupervisorLost,
 }
 
@@ -98,7 +100,9 @@ impl LaunchError {
         match self {
             Self::NotFound { .. } => 127,
             Self::NotExecutable { .. } => 126,
-            Self::Wall(_) | Self::NotEnforced(_) | Self::System { .. } | Self::SupervisorLost => 125,
+            Self::Wall(_) | Self::NotEnforced(_) | Self::System { .. } | Self::SupervisorLost => {
+                125
+            }
         }
     }
 }

@@ -44,18 +44,27 @@ impl Sandbox {
             Err(error) => return Err(error.into()),
         };
         if let Err(errno) = seccomp::check_sizes() {
-            let text = format!("no supervisor: seccomp user notification is not usable here ({errno})");
+            let text =
+                format!("no supervisor: seccomp user notification is not usable here ({errno})");
             if effort == Effort::Strict {
                 return Err(LaunchError::NotEnforced(text));
             }
             missing.push(text);
         }
-        let capable = credentials::capabilities().is_ok_and(|sets| sets.effective & CAP_SYS_ADMIN != 0);
+        let capable =
+            credentials::capabilities().is_ok_and(|sets| sets.effective & CAP_SYS_ADMIN != 0);
         Ok(Self {
-            granted: wall.as_ref().map(|wall| wall.granted().to_vec()).unwrap_or_default(),
+            granted: wall
+                .as_ref()
+                .map(|wall| wall.granted().to_vec())
+                .unwrap_or_default(),
             wall,
             filter: filter::assemble(Architecture::NATIVE),
-            privileges: if capable { NewPrivileges::Kept } else { NewPrivileges::GivenUp },
+            privileges: if capable {
+                NewPrivileges::Kept
+            } else {
+                NewPrivileges::GivenUp
+            },
             missing,
         })
     }
@@ -63,7 +72,11 @@ impl Sandbox {
     /// What stands behind the supervisor.
     #[must_use]
     pub fn backing(&self) -> Backing {
-        if self.wall.is_some() { Backing::Wall } else { Backing::Nothing }
+        if self.wall.is_some() {
+            Backing::Wall
+        } else {
+            Backing::Nothing
+        }
     }
 
     /// Puts the wall into force for the calling process.

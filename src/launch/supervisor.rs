@@ -16,9 +16,9 @@ use super::target::Becoming;
 use super::{Doing, Effort, LaunchError, Observer};
 use crate::plan::Plan;
 use crate::record::Attempt;
-use crate::supervise::{Sink, Supervisor};
 use crate::supervise::links::Links;
 use crate::supervise::territory::Territory;
+use crate::supervise::{Sink, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::process::{self, Change};
 use crate::sys::seccomp::Listener;
@@ -78,7 +78,14 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     process::become_subreaper().doing("become the parent of orphans")?;
     let front_process = descriptor::open_process(process::parent(), 0).doing("watch the front")?;
     let (ours, theirs) = process::socket_pair().doing("make a socket pair")?;
-    let Run { command, plan, sandbox, effort, mask, observer } = run;
+    let Run {
+        command,
+        plan,
+        sandbox,
+        effort,
+        mask,
+        observer,
+    } = run;
     let (backing, granted, missing) = (sandbox.backing(), sandbox.granted, sandbox.missing);
     let becoming = Becoming {
         command,
@@ -108,8 +115,9 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             let plan = Arc::new(plan);
             let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
             let territory = Territory::new(plan, &granted, links);
-            let supervisor = Supervisor::new(Listener::new(listener), territory, backing, sink(&events))
-                .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
+            let supervisor =
+                Supervisor::new(Listener::new(listener), territory, backing, sink(&events))
+                    .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
             supervisor.start().map_err(|error| no_thread(&error))?;
             drop(events.send(Event::Started(target)));
             Message::Go.send(ours.as_fd());
@@ -118,12 +126,20 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         Received::Bytes(bytes) => return Err(failed(front, Message::decode(&bytes))),
         // By best effort, without a supervisor, it has executed the command.
         Received::Closed if effort == Effort::BestEffort => {
-            drop(events.send(Event::Notice("no supervisor: the wall alone protects, nothing is recorded".into())));
+            drop(events.send(Event::Notice(
+                "no supervisor: the wall alone protects, nothing is recorded".into(),
+            )));
         }
         Received::Closed => return Err(failed(front, None)),
     }
     Message::Started(target).send(front);
-    let mut watch = Watch { front, front_process, target: Some(target), events, signals };
+    let mut watch = Watch {
+        front,
+        front_process,
+        target: Some(target),
+        events,
+        signals,
+    };
     watch.until_the_last_is_gone().map_err(Ending::Failed)
 }
 
@@ -149,11 +165,16 @@ fn await_execution(front: BorrowedFd<'_>, target: BorrowedFd<'_>) -> Result<(), 
 }
 
 fn failed(front: BorrowedFd<'_>, message: Option<Message>) -> Ending {
-    message.unwrap_or_else(|| Message::Failed("the command's process died while it got ready".into())).send(front);
+    message
+        .unwrap_or_else(|| Message::Failed("the command's process died while it got ready".into()))
+        .send(front);
     Ending::Told
 }
 
-fn start_observer(mut observer: Box<dyn Observer>, told: Receiver<Event>) -> Result<(), LaunchError> {
+fn start_observer(
+    mut observer: Box<dyn Observer>,
+    told: Receiver<Event>,
+) -> Result<(), LaunchError> {
     let job = move || {
         for event in told {
             match event {
@@ -171,7 +192,9 @@ fn start_observer(mut observer: Box<dyn Observer>, told: Receiver<Event>) -> Res
             }
         }
     };
-    let thread = std::thread::Builder::new().name("observer".into()).spawn(job);
+    let thread = std::thread::Builder::new()
+        .name("observer".into())
+        .spawn(job);
     thread.map(drop).map_err(|error| no_thread(&error))
 }
 
@@ -197,13 +220,16 @@ impl Watch<'_> {
                 continue;
             };
             let [_, gone, asked] =
-                process::wait_for([self.signals.as_fd(), self.front_process.as_fd(), self.front]).doing("wait")?;
+                process::wait_for([self.signals.as_fd(), self.front_process.as_fd(), self.front])
+                    .doing("wait")?;
             self.drain();
             if gone {
                 // Whoever killed guard meant the command.
                 signal_if_there(target, libc::SIGKILL);
-                self.front_process = descriptor::open_process(target, 0).doing("watch the command")?;
-            } else if asked && let Ok(Some(Message::Signal(number))) = Message::receive(self.front) {
+                self.front_process =
+                    descriptor::open_process(target, 0).doing("watch the command")?;
+            } else if asked && let Ok(Some(Message::Signal(number))) = Message::receive(self.front)
+            {
                 signal_if_there(target, number);
             }
         }

@@ -47,8 +47,9 @@ impl Becoming {
             .map_err(|error| Message::Failed(format!("the wall does not stand: {error}")))?;
         match seccomp::install(&self.filter) {
             Ok(listener) => {
-                descriptor::send(supervisor, listener.as_fd())
-                    .map_err(|errno| Message::Failed(format!("cannot hand over the listener: {errno}")))?;
+                descriptor::send(supervisor, listener.as_fd()).map_err(|errno| {
+                    Message::Failed(format!("cannot hand over the listener: {errno}"))
+                })?;
                 // Any copy that stays would make callers wait for ever once the supervisor is gone.
                 drop(listener);
                 match Message::receive(supervisor) {

@@ -26,7 +26,12 @@ impl Own {
         let me = std::process::id() as i32;
         let status = Target::new(me, super::calls::Architecture::NATIVE[0])?.status()?;
         let capabilities = credentials::capabilities().map_err(Trouble::Own)?;
-        Ok(Self { user: status.user, group: status.group, groups: sorted(status.groups), capabilities })
+        Ok(Self {
+            user: status.user,
+            group: status.group,
+            groups: sorted(status.groups),
+            capabilities,
+        })
     }
 
     /// Whether what runs below could have become another user: only where the supervisor could too.
@@ -41,7 +46,8 @@ impl Own {
     /// `EPERM` when that is not possible.
     pub fn act_as(&self, target: &Target, status: &Status) -> Result<Acting<'_>, Trouble> {
         let theirs = sorted(status.groups.clone());
-        let same_ids = status.user == self.user && status.group == self.group && theirs == self.groups;
+        let same_ids =
+            status.user == self.user && status.group == self.group && theirs == self.groups;
         if same_ids && status.effective == self.capabilities.effective {
             return Ok(Acting { own: None });
         }
@@ -65,7 +71,10 @@ impl Own {
         if (user, group) != (status.user, status.group) {
             return Err(Trouble::Own(Errno::EPERM));
         }
-        let wanted = Capabilities { effective: effective & self.capabilities.permitted, ..self.capabilities };
+        let wanted = Capabilities {
+            effective: effective & self.capabilities.permitted,
+            ..self.capabilities
+        };
         credentials::set_capabilities(wanted).map_err(Trouble::Own)?;
         Ok(acting)
     }

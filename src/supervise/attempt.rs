@@ -8,7 +8,8 @@ use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
 use super::target::{Target, Trouble};
 use crate::sys::Errno;
 use crate::sys::file::{
-    OpenHow, RESOLVE_BENEATH, RESOLVE_IN_ROOT, RESOLVE_KNOWN, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS,
+    OpenHow, RESOLVE_BENEATH, RESOLVE_IN_ROOT, RESOLVE_KNOWN, RESOLVE_NO_MAGICLINKS,
+    RESOLVE_NO_SYMLINKS,
 };
 use crate::sys::metadata::Time;
 
@@ -92,7 +93,11 @@ impl Action {
             Self::Open(_, how) => {
                 let has = |flag: i32| how.flags & flag as u64 != 0;
                 Intent::Open {
-                    writes: if has(libc::O_ACCMODE) || has(libc::O_TRUNC) { Writes::Yes } else { Writes::No },
+                    writes: if has(libc::O_ACCMODE) || has(libc::O_TRUNC) {
+                        Writes::Yes
+                    } else {
+                        Writes::No
+                    },
                     creates: match (has(libc::O_CREAT), has(libc::O_EXCL)) {
                         (true, true) => Creates::Only,
                         (true, false) => Creates::Yes,
@@ -108,7 +113,9 @@ impl Action {
             Self::Mknod(_, mode, _) => Intent::Create(mode & libc::S_IFMT),
             Self::Bind(_) => Intent::Create(libc::S_IFSOCK),
             Self::Change(spot, change) => Intent::Metadata(effect(spot, change)),
-            Self::Pass | Self::Nothing | Self::Forbidden | Self::Rename(..) | Self::Link(..) => return None,
+            Self::Pass | Self::Nothing | Self::Forbidden | Self::Rename(..) | Self::Link(..) => {
+                return None;
+            }
         })
     }
 }
@@ -129,7 +136,9 @@ fn effect(spot: &Spot, change: &Change) -> Effect {
     const OWNER: u32 = 0o700;
     let open = match change {
         Change::Mode(mode) => mode & OWNER == OWNER,
-        Change::Owner(user, _) => *user == u32::MAX || spot.object().is_some_and(|it| it.stat.uid == *user),
+        Change::Owner(user, _) => {
+            *user == u32::MAX || spot.object().is_some_and(|it| it.stat.uid == *user)
+        }
         Change::SetAttribute(name, value, _) if name.as_c_str() == c"system.posix_acl_access" => {
             acl_keeps_owner(value)
         }
@@ -143,11 +152,15 @@ fn effect(spot: &Spot, change: &Change) -> Effect {
 /// owner all rights.
 fn acl_keeps_owner(value: &[u8]) -> bool {
     const USER_OBJ: u16 = 1;
-    value.get(4..).unwrap_or_default().chunks_exact(8).all(|entry| {
-        let tag = u16::from_le_bytes([entry[0], entry[1]]);
-        let permissions = u16::from_le_bytes([entry[2], entry[3]]);
-        tag != USER_OBJ || permissions & 7 == 7
-    })
+    value
+        .get(4..)
+        .unwrap_or_default()
+        .chunks_exact(8)
+        .all(|entry| {
+            let tag = u16::from_le_bytes([entry[0], entry[1]]);
+            let permissions = u16::from_le_bytes([entry[2], entry[3]]);
+            tag != USER_OBJ || permissions & 7 == 7
+        })
 }
 
 /// A call as it was made.
@@ -177,28 +190,50 @@ impl Observer<'_> {
             }
             Kind::Openat2 => self.openat2(),
             Kind::Truncate => {
-                let length = if self.target.word() == 4 { i64::from(self.int(1)) } else { self.arguments[1] as i64 };
-                Ok(Action::Truncate(self.spot(Dir::Cwd, 0, Last::Follow)?, length))
+                let length = if self.target.word() == 4 {
+                    i64::from(self.int(1))
+                } else {
+                    self.arguments[1] as i64
+                };
+                Ok(Action::Truncate(
+                    self.spot(Dir::Cwd, 0, Last::Follow)?,
+                    length,
+                ))
             }
             Kind::TruncatePair => {
                 let length = self.arguments[1] & 0xFFFF_FFFF | self.arguments[2] << 32;
-                Ok(Action::Truncate(self.spot(Dir::Cwd, 0, Last::Follow)?, length as i64))
+                Ok(Action::Truncate(
+                    self.spot(Dir::Cwd, 0, Last::Follow)?,
+                    length as i64,
+                ))
             }
             Kind::Unlink(dir, path) => Ok(Action::Unlink(self.spot(dir, path, Last::Name)?, 0)),
-            Kind::Rmdir => Ok(Action::Unlink(self.spot(Dir::Cwd, 0, Last::Name)?, libc::AT_REMOVEDIR)),
+            Kind::Rmdir => Ok(Action::Unlink(
+                self.spot(Dir::Cwd, 0, Last::Name)?,
+                libc::AT_REMOVEDIR,
+            )),
             Kind::Unlinkat => {
                 let flags = self.int(2);
                 if flags & !libc::AT_REMOVEDIR != 0 {
                     return Ok(Action::Pass);
                 }
-                Ok(Action::Unlink(self.spot(Dir::Arg(0), 1, Last::Name)?, flags))
+                Ok(Action::Unlink(
+                    self.spot(Dir::Arg(0), 1, Last::Name)?,
+                    flags,
+                ))
             }
             Kind::Rename(from_dir, from, to_dir, to, flags) => {
                 let flags = flags.map_or(0, |flags| self.int(flags) as u32);
                 let from = self.spot(from_dir, from, Last::Name)?;
-                Ok(Action::Rename(from, self.spot(to_dir, to, Last::Name)?, flags))
+                Ok(Action::Rename(
+                    from,
+                    self.spot(to_dir, to, Last::Name)?,
+                    flags,
+                ))
             }
-            Kind::Link(from_dir, from, to_dir, to, flags) => self.link(from_dir, from, to_dir, to, flags),
+            Kind::Link(from_dir, from, to_dir, to, flags) => {
+                self.link(from_dir, from, to_dir, to, flags)
+            }
             Kind::Symlink(dir, path) => {
                 let content = self.target.string(self.arguments[0])?;
                 Ok(Action::Symlink(content, self.spot(dir, path, Last::Name)?))
@@ -208,14 +243,32 @@ impl Observer<'_> {
                 Ok(Action::Mkdir(self.spot(dir, path, Last::Name)?, mode))
             }
             Kind::Mknod(dir, path, mode, device) => {
-                let (mode, device) = (self.int(mode) as u32 & 0xFFFF, self.arguments[device as usize]);
-                let mode = if mode & libc::S_IFMT == 0 { mode | libc::S_IFREG } else { mode };
-                Ok(Action::Mknod(self.spot(dir, path, Last::Name)?, mode, device))
+                let (mode, device) = (
+                    self.int(mode) as u32 & 0xFFFF,
+                    self.arguments[device as usize],
+                );
+                let mode = if mode & libc::S_IFMT == 0 {
+                    mode | libc::S_IFREG
+                } else {
+                    mode
+                };
+                Ok(Action::Mknod(
+                    self.spot(dir, path, Last::Name)?,
+                    mode,
+                    device,
+                ))
             }
             Kind::Bind => self.bind(self.arguments[0], self.arguments[1], self.arguments[2]),
             Kind::Socketcall => {
                 let bytes = self.target.bytes(self.arguments[1], 12)?;
-                let word = |at: usize| u64::from(u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
+                let word = |at: usize| {
+                    u64::from(u32::from_le_bytes([
+                        bytes[at],
+                        bytes[at + 1],
+                        bytes[at + 2],
+                        bytes[at + 3],
+                    ]))
+                };
                 self.bind(word(0), word(4), word(8))
             }
             Kind::Forbidden => Ok(Action::Forbidden),
@@ -235,26 +288,39 @@ impl Observer<'_> {
                 Ok(Action::Change(self.at(at, 0)?, Change::Owner(user, group)))
             }
             Kind::ShortOwner(at, user, group) => {
-                let id = |value: i32| if value as u16 == u16::MAX { u32::MAX } else { u32::from(value as u16) };
+                let id = |value: i32| {
+                    if value as u16 == u16::MAX {
+                        u32::MAX
+                    } else {
+                        u32::from(value as u16)
+                    }
+                };
                 let (user, group) = (id(self.int(user)), id(self.int(group)));
                 Ok(Action::Change(self.at(at, 0)?, Change::Owner(user, group)))
             }
             Kind::Times(at, times, layout) => {
                 let times = self.times(times, layout)?;
                 let at = match at {
-                    At::Path(Dir::Arg(dir), path, _) if self.arguments[path as usize] == 0 => At::Descriptor(dir),
+                    At::Path(Dir::Arg(dir), path, _) if self.arguments[path as usize] == 0 => {
+                        At::Descriptor(dir)
+                    }
                     other => other,
                 };
                 Ok(Action::Change(self.at(at, 0)?, Change::Times(times)))
             }
             Kind::Utimensat(layout) => {
                 let times = self.times(2, layout)?;
-                if times.is_some_and(|pair| pair.iter().all(|time| time.nanoseconds == libc::UTIME_OMIT)) {
+                if times.is_some_and(|pair| {
+                    pair.iter().all(|time| time.nanoseconds == libc::UTIME_OMIT)
+                }) {
                     return Ok(Action::Nothing);
                 }
                 if self.arguments[1] == 0 && self.int(0) != libc::AT_FDCWD {
                     self.only_flags(3, 0)?;
-                    return Ok(Action::Change(self.at(At::Descriptor(0), 0)?, Change::Times(times)));
+                    return Ok(Action::Change(
+                        self.at(At::Descriptor(0), 0)?,
+                        Change::Times(times),
+                    ));
                 }
                 let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(3));
                 Ok(Action::Change(self.at(at, 0)?, Change::Times(times)))
@@ -264,12 +330,18 @@ impl Observer<'_> {
                 let at_value = self.arguments[name as usize + 1];
                 let value = self.attribute_value(at_value, self.size(name + 2))?;
                 let flags = self.int(name + 3);
-                Ok(Action::Change(self.at(at, 0)?, Change::SetAttribute(name_text, value, flags)))
+                Ok(Action::Change(
+                    self.at(at, 0)?,
+                    Change::SetAttribute(name_text, value, flags),
+                ))
             }
             Kind::SetAttributeAt => self.set_attribute_at(),
             Kind::RemoveAttribute(at, name) => {
                 let name = self.attribute_name(name)?;
-                Ok(Action::Change(self.at(at, 0)?, Change::RemoveAttribute(name)))
+                Ok(Action::Change(
+                    self.at(at, 0)?,
+                    Change::RemoveAttribute(name),
+                ))
             }
             Kind::FileAttributes => {
                 let size = self.size(3);
@@ -278,7 +350,10 @@ impl Observer<'_> {
                 }
                 let attributes = self.target.bytes(self.arguments[2], size as usize)?;
                 let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(4));
-                Ok(Action::Change(self.at(at, 0)?, Change::FileAttributes(attributes)))
+                Ok(Action::Change(
+                    self.at(at, 0)?,
+                    Change::FileAttributes(attributes),
+                ))
             }
             Kind::Control => self.control(),
             _ => Err(Trouble::Own(Errno::ENOSYS)),
@@ -292,7 +367,11 @@ impl Observer<'_> {
     /// A `size_t`.
     fn size(&self, index: u8) -> u64 {
         let value = self.arguments[index as usize];
-        if self.target.word() == 4 { value & 0xFFFF_FFFF } else { value }
+        if self.target.word() == 4 {
+            value & 0xFFFF_FFFF
+        } else {
+            value
+        }
     }
 
     fn base(&self, dir: Dir) -> Base {
@@ -318,13 +397,21 @@ impl Observer<'_> {
         let number = self.int(index);
         self.asked.push(format!("fd {number}"));
         let object = self.target.descriptor(number)?;
-        if self.target.only_names(number) { Err(Trouble::Fault(Errno::EBADF)) } else { Ok(object) }
+        if self.target.only_names(number) {
+            Err(Trouble::Fault(Errno::EBADF))
+        } else {
+            Ok(object)
+        }
     }
 
     /// Checks the flags in this argument against those that the call knows.
     fn only_flags(&self, index: u8, known: i32) -> Result<i32, Trouble> {
         let flags = self.int(index);
-        if flags & !known == 0 { Ok(flags) } else { Err(Trouble::Fault(Errno::EINVAL)) }
+        if flags & !known == 0 {
+            Ok(flags)
+        } else {
+            Err(Trouble::Fault(Errno::EINVAL))
+        }
     }
 
     /// The object that a call of the metadata kind means. `extra` are flags beside the usual two.
@@ -336,9 +423,10 @@ impl Observer<'_> {
         let flags = match follow {
             Follow::Yes => 0,
             Follow::No => libc::AT_SYMLINK_NOFOLLOW,
-            Follow::UnlessFlag(index) => {
-                self.only_flags(index, libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH | extra)?
-            }
+            Follow::UnlessFlag(index) => self.only_flags(
+                index,
+                libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH | extra,
+            )?,
         };
         if flags & libc::AT_EMPTY_PATH != 0 && self.arguments[path as usize] == 0 {
             return Ok(Spot::Held(self.target.base(self.number(dir))?));
@@ -347,7 +435,11 @@ impl Observer<'_> {
         if text.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             return Ok(Spot::Held(self.target.base(self.number(dir))?));
         }
-        let last = if flags & libc::AT_SYMLINK_NOFOLLOW == 0 { Last::Follow } else { Last::Keep };
+        let last = if flags & libc::AT_SYMLINK_NOFOLLOW == 0 {
+            Last::Follow
+        } else {
+            Last::Keep
+        };
         walk(self.target, self.base(dir), &text, last, 0)
     }
 
@@ -365,7 +457,11 @@ impl Observer<'_> {
         if has(libc::O_CREAT) && text.to_bytes().last() == Some(&b'/') {
             return Ok(Action::Pass); // EISDIR
         }
-        let last = if has(libc::O_NOFOLLOW) || exclusive { Last::Keep } else { Last::Follow };
+        let last = if has(libc::O_NOFOLLOW) || exclusive {
+            Last::Keep
+        } else {
+            Last::Follow
+        };
         let spot = walk(self.target, base, &text, last, how.resolve)?;
         if how.flags & NAMELESS == 0 {
             return Ok(Action::Open(spot, how));
@@ -389,8 +485,13 @@ impl Observer<'_> {
         if bytes[OPEN_HOW..].iter().any(|byte| *byte != 0) {
             return Ok(Action::Pass); // E2BIG
         }
-        let field = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
-        let how = OpenHow { flags: field(0), mode: field(8), resolve: field(16) };
+        let field =
+            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
+        let how = OpenHow {
+            flags: field(0),
+            mode: field(8),
+            resolve: field(16),
+        };
         const SCOPES: u64 = RESOLVE_BENEATH | RESOLVE_IN_ROOT;
         if how.resolve & !RESOLVE_KNOWN != 0 || how.resolve & SCOPES == SCOPES {
             return Ok(Action::Pass); // EINVAL
@@ -398,7 +499,14 @@ impl Observer<'_> {
         self.open(self.base(Dir::Arg(0)), 1, how)
     }
 
-    fn link(&mut self, from_dir: Dir, from: u8, to_dir: Dir, to: u8, flags: Option<u8>) -> Result<Action, Trouble> {
+    fn link(
+        &mut self,
+        from_dir: Dir,
+        from: u8,
+        to_dir: Dir,
+        to: u8,
+        flags: Option<u8>,
+    ) -> Result<Action, Trouble> {
         let flags = flags.map_or(0, |flags| self.int(flags));
         if flags & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) != 0 {
             return Ok(Action::Pass); // EINVAL
@@ -407,7 +515,11 @@ impl Observer<'_> {
         let source = if text.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             Spot::Held(self.target.base(self.number(from_dir))?)
         } else {
-            let last = if flags & libc::AT_SYMLINK_FOLLOW == 0 { Last::Keep } else { Last::Follow };
+            let last = if flags & libc::AT_SYMLINK_FOLLOW == 0 {
+                Last::Keep
+            } else {
+                Last::Follow
+            };
             walk(self.target, self.base(from_dir), &text, last, 0)?
         };
         Ok(Action::Link(source, self.spot(to_dir, to, Last::Name)?))
@@ -424,11 +536,19 @@ impl Observer<'_> {
         if family != libc::AF_UNIX || bytes[PATH] == 0 {
             return Ok(Action::Pass);
         }
-        let end = bytes[PATH..].iter().position(|byte| *byte == 0).map_or(length, |end| PATH + end);
+        let end = bytes[PATH..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .map_or(length, |end| PATH + end);
         let path = CString::new(&bytes[PATH..end]).map_err(|_| Trouble::Own(Errno::EINVAL))?;
         self.asked.push(path.to_string_lossy().into_owned());
         let (spot, trail) = walk_with_trail(self.target, Base(libc::AT_FDCWD), &path)?;
-        Ok(Action::Bind(Binding { socket: socket as i32, spot, address: bytes, trail }))
+        Ok(Action::Bind(Binding {
+            socket: socket as i32,
+            spot,
+            address: bytes,
+            trail,
+        }))
     }
 
     fn times(&self, index: u8, layout: TimeLayout) -> Result<Option<[Time; 2]>, Trouble> {
@@ -436,7 +556,11 @@ impl Observer<'_> {
         if address == 0 {
             return Ok(None);
         }
-        let word = if layout == TimeLayout::Nano64 { 8 } else { self.target.word() };
+        let word = if layout == TimeLayout::Nano64 {
+            8
+        } else {
+            self.target.word()
+        };
         let fields = if layout == TimeLayout::Seconds { 2 } else { 4 };
         let bytes = self.target.bytes(address, word * fields)?;
         let field = |index: usize| {
@@ -447,18 +571,28 @@ impl Observer<'_> {
             }
         };
         let pair = |at: usize| match layout {
-            TimeLayout::Seconds => Ok(Time { seconds: field(at), nanoseconds: 0 }),
+            TimeLayout::Seconds => Ok(Time {
+                seconds: field(at),
+                nanoseconds: 0,
+            }),
             TimeLayout::Micro => {
                 let micro = field(2 * at + 1);
                 if !(0..1_000_000).contains(&micro) {
                     return Err(Trouble::Fault(Errno::EINVAL));
                 }
-                Ok(Time { seconds: field(2 * at), nanoseconds: micro * 1000 })
+                Ok(Time {
+                    seconds: field(2 * at),
+                    nanoseconds: micro * 1000,
+                })
             }
-            TimeLayout::Nano => Ok(Time { seconds: field(2 * at), nanoseconds: field(2 * at + 1) }),
-            TimeLayout::Nano64 => {
-                Ok(Time { seconds: field(2 * at), nanoseconds: field(2 * at + 1) & 0xFFFF_FFFF })
-            }
+            TimeLayout::Nano => Ok(Time {
+                seconds: field(2 * at),
+                nanoseconds: field(2 * at + 1),
+            }),
+            TimeLayout::Nano64 => Ok(Time {
+                seconds: field(2 * at),
+                nanoseconds: field(2 * at + 1) & 0xFFFF_FFFF,
+            }),
         };
         Ok(Some([pair(0)?, pair(1)?]))
     }
@@ -486,7 +620,11 @@ impl Observer<'_> {
         const ARGUMENTS: usize = 16; // struct xattr_args: value u64, size u32, flags u32
         let size = self.size(5) as usize;
         if !(ARGUMENTS..=4096).contains(&size) {
-            return Err(Trouble::Fault(if size < ARGUMENTS { Errno::EINVAL } else { Errno::E2BIG }));
+            return Err(Trouble::Fault(if size < ARGUMENTS {
+                Errno::EINVAL
+            } else {
+                Errno::E2BIG
+            }));
         }
         let bytes = self.target.bytes(self.arguments[4], size)?;
         if bytes[ARGUMENTS..].iter().any(|byte| *byte != 0) {
@@ -497,7 +635,10 @@ impl Observer<'_> {
         let name = self.attribute_name(3)?;
         let value = self.attribute_value(address, u64::from(half(8)))?;
         let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(2));
-        Ok(Action::Change(self.at(at, 0)?, Change::SetAttribute(name, value, half(12) as i32)))
+        Ok(Action::Change(
+            self.at(at, 0)?,
+            Change::SetAttribute(name, value, half(12) as i32),
+        ))
     }
 
     fn control(&mut self) -> Result<Action, Trouble> {
@@ -511,7 +652,10 @@ impl Observer<'_> {
                     return Err(Trouble::Fault(Errno::ENOTTY));
                 }
                 let bytes = self.target.bytes(self.arguments[2], size)?;
-                Ok(Action::Change(Spot::Held(object), Change::Control(self.int(0), number, bytes)))
+                Ok(Action::Change(
+                    Spot::Held(object),
+                    Change::Control(self.int(0), number, bytes),
+                ))
             }
         }
     }
@@ -523,7 +667,11 @@ fn plain_how(flags: i32, mode: u64) -> OpenHow {
     const VALID: u64 = 0o37_777_703;
     let flags = flags as u32 as u64 & VALID;
     let makes = flags & (libc::O_CREAT as u64 | NAMELESS) != 0;
-    OpenHow { flags, mode: if makes { mode & 0o7777 } else { 0 }, resolve: 0 }
+    OpenHow {
+        flags,
+        mode: if makes { mode & 0o7777 } else { 0 },
+        resolve: 0,
+    }
 }
 
 /// How the supervisor opens by itself: never through a link, never taking a terminal. The flags that fcntl(2) shows

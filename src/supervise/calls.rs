@@ -16,8 +16,11 @@ pub enum Architecture {
 
 impl Architecture {
     /// Those that this build meets at run time; the first is its own.
-    pub const NATIVE: &'static [Self] =
-        if cfg!(target_arch = "aarch64") { &[Self::Aarch64] } else { &[Self::X86_64, Self::I386] };
+    pub const NATIVE: &'static [Self] = if cfg!(target_arch = "aarch64") {
+        &[Self::Aarch64]
+    } else {
+        &[Self::X86_64, Self::I386]
+    };
 
     /// `AUDIT_ARCH_*`.
     #[must_use]
@@ -32,7 +35,9 @@ impl Architecture {
     /// The one with this `AUDIT_ARCH_*`.
     #[must_use]
     pub fn from_audit(audit: u32) -> Option<Self> {
-        [Self::X86_64, Self::I386, Self::Aarch64].into_iter().find(|known| known.audit() == audit)
+        [Self::X86_64, Self::I386, Self::Aarch64]
+            .into_iter()
+            .find(|known| known.audit() == audit)
     }
 }
 
@@ -192,7 +197,9 @@ impl Call {
     #[must_use]
     pub fn find(architecture: Architecture, number: i32) -> Option<&'static Self> {
         let number = u32::try_from(number).ok()?;
-        CALLS.iter().find(|call| call.number(architecture) == Some(number))
+        CALLS
+            .iter()
+            .find(|call| call.number(architecture) == Some(number))
     }
 }
 
@@ -203,7 +210,13 @@ const fn nr(number: u32) -> Option<u32> {
 }
 
 const fn call(name: &'static str, x86_64: u32, aarch64: u32, i386: u32, kind: Kind) -> Call {
-    Call { name, x86_64: nr(x86_64), aarch64: nr(aarch64), i386: nr(i386), kind }
+    Call {
+        name,
+        x86_64: nr(x86_64),
+        aarch64: nr(aarch64),
+        i386: nr(i386),
+        kind,
+    }
 }
 
 use At::{Descriptor, Path};
@@ -223,10 +236,28 @@ pub const CALLS: &[Call] = &[
     call("unlinkat", 263, 35, 301, K::Unlinkat),
     call("rmdir", 84, 0, 40, K::Rmdir),
     call("rename", 82, 0, 38, K::Rename(Cwd, 0, Cwd, 1, None)),
-    call("renameat", 264, 38, 302, K::Rename(Arg(0), 1, Arg(2), 3, None)),
-    call("renameat2", 316, 276, 353, K::Rename(Arg(0), 1, Arg(2), 3, Some(4))),
+    call(
+        "renameat",
+        264,
+        38,
+        302,
+        K::Rename(Arg(0), 1, Arg(2), 3, None),
+    ),
+    call(
+        "renameat2",
+        316,
+        276,
+        353,
+        K::Rename(Arg(0), 1, Arg(2), 3, Some(4)),
+    ),
     call("link", 86, 0, 9, K::Link(Cwd, 0, Cwd, 1, None)),
-    call("linkat", 265, 37, 303, K::Link(Arg(0), 1, Arg(2), 3, Some(4))),
+    call(
+        "linkat",
+        265,
+        37,
+        303,
+        K::Link(Arg(0), 1, Arg(2), 3, Some(4)),
+    ),
     call("symlink", 88, 0, 83, K::Symlink(Cwd, 1)),
     call("symlinkat", 266, 36, 304, K::Symlink(Arg(1), 2)),
     call("mkdir", 83, 0, 39, K::Mkdir(Cwd, 0, 1)),
@@ -237,28 +268,130 @@ pub const CALLS: &[Call] = &[
     call("socketcall", 0, 0, 102, K::Socketcall),
     call("chmod", 90, 0, 15, K::Mode(Path(Cwd, 0, Follow::Yes), 1)),
     call("fchmod", 91, 52, 94, K::Mode(Descriptor(0), 1)),
-    call("fchmodat", 268, 53, 306, K::Mode(Path(Arg(0), 1, Follow::Yes), 2)),
-    call("fchmodat2", 452, 452, 452, K::Mode(Path(Arg(0), 1, Follow::UnlessFlag(3)), 2)),
-    call("chown", 92, 0, 212, K::Owner(Path(Cwd, 0, Follow::Yes), 1, 2)),
-    call("lchown", 94, 0, 198, K::Owner(Path(Cwd, 0, Follow::No), 1, 2)),
+    call(
+        "fchmodat",
+        268,
+        53,
+        306,
+        K::Mode(Path(Arg(0), 1, Follow::Yes), 2),
+    ),
+    call(
+        "fchmodat2",
+        452,
+        452,
+        452,
+        K::Mode(Path(Arg(0), 1, Follow::UnlessFlag(3)), 2),
+    ),
+    call(
+        "chown",
+        92,
+        0,
+        212,
+        K::Owner(Path(Cwd, 0, Follow::Yes), 1, 2),
+    ),
+    call(
+        "lchown",
+        94,
+        0,
+        198,
+        K::Owner(Path(Cwd, 0, Follow::No), 1, 2),
+    ),
     call("fchown", 93, 55, 207, K::Owner(Descriptor(0), 1, 2)),
-    call("fchownat", 260, 54, 298, K::Owner(Path(Arg(0), 1, Follow::UnlessFlag(4)), 2, 3)),
-    call("chown16", 0, 0, 182, K::ShortOwner(Path(Cwd, 0, Follow::Yes), 1, 2)),
-    call("lchown16", 0, 0, 16, K::ShortOwner(Path(Cwd, 0, Follow::No), 1, 2)),
+    call(
+        "fchownat",
+        260,
+        54,
+        298,
+        K::Owner(Path(Arg(0), 1, Follow::UnlessFlag(4)), 2, 3),
+    ),
+    call(
+        "chown16",
+        0,
+        0,
+        182,
+        K::ShortOwner(Path(Cwd, 0, Follow::Yes), 1, 2),
+    ),
+    call(
+        "lchown16",
+        0,
+        0,
+        16,
+        K::ShortOwner(Path(Cwd, 0, Follow::No), 1, 2),
+    ),
     call("fchown16", 0, 0, 95, K::ShortOwner(Descriptor(0), 1, 2)),
-    call("utime", 132, 0, 30, K::Times(Path(Cwd, 0, Follow::Yes), 1, TimeLayout::Seconds)),
-    call("utimes", 235, 0, 271, K::Times(Path(Cwd, 0, Follow::Yes), 1, TimeLayout::Micro)),
-    call("futimesat", 261, 0, 299, K::Times(Path(Arg(0), 1, Follow::Yes), 2, TimeLayout::Micro)),
+    call(
+        "utime",
+        132,
+        0,
+        30,
+        K::Times(Path(Cwd, 0, Follow::Yes), 1, TimeLayout::Seconds),
+    ),
+    call(
+        "utimes",
+        235,
+        0,
+        271,
+        K::Times(Path(Cwd, 0, Follow::Yes), 1, TimeLayout::Micro),
+    ),
+    call(
+        "futimesat",
+        261,
+        0,
+        299,
+        K::Times(Path(Arg(0), 1, Follow::Yes), 2, TimeLayout::Micro),
+    ),
     call("utimensat", 280, 88, 320, K::Utimensat(TimeLayout::Nano)),
-    call("utimensat_time64", 0, 0, 412, K::Utimensat(TimeLayout::Nano64)),
-    call("setxattr", 188, 5, 226, K::SetAttribute(Path(Cwd, 0, Follow::Yes), 1)),
-    call("lsetxattr", 189, 6, 227, K::SetAttribute(Path(Cwd, 0, Follow::No), 1)),
+    call(
+        "utimensat_time64",
+        0,
+        0,
+        412,
+        K::Utimensat(TimeLayout::Nano64),
+    ),
+    call(
+        "setxattr",
+        188,
+        5,
+        226,
+        K::SetAttribute(Path(Cwd, 0, Follow::Yes), 1),
+    ),
+    call(
+        "lsetxattr",
+        189,
+        6,
+        227,
+        K::SetAttribute(Path(Cwd, 0, Follow::No), 1),
+    ),
     call("fsetxattr", 190, 7, 228, K::SetAttribute(Descriptor(0), 1)),
     call("setxattrat", 463, 463, 463, K::SetAttributeAt),
-    call("removexattr", 197, 14, 235, K::RemoveAttribute(Path(Cwd, 0, Follow::Yes), 1)),
-    call("lremovexattr", 198, 15, 236, K::RemoveAttribute(Path(Cwd, 0, Follow::No), 1)),
-    call("fremovexattr", 199, 16, 237, K::RemoveAttribute(Descriptor(0), 1)),
-    call("removexattrat", 466, 466, 466, K::RemoveAttribute(Path(Arg(0), 1, Follow::UnlessFlag(2)), 3)),
+    call(
+        "removexattr",
+        197,
+        14,
+        235,
+        K::RemoveAttribute(Path(Cwd, 0, Follow::Yes), 1),
+    ),
+    call(
+        "lremovexattr",
+        198,
+        15,
+        236,
+        K::RemoveAttribute(Path(Cwd, 0, Follow::No), 1),
+    ),
+    call(
+        "fremovexattr",
+        199,
+        16,
+        237,
+        K::RemoveAttribute(Descriptor(0), 1),
+    ),
+    call(
+        "removexattrat",
+        466,
+        466,
+        466,
+        K::RemoveAttribute(Path(Arg(0), 1, Follow::UnlessFlag(2)), 3),
+    ),
     call("file_setattr", 469, 469, 469, K::FileAttributes),
     call("open_by_handle_at", 304, 265, 342, K::Forbidden),
     call("mount_setattr", 442, 442, 442, K::Forbidden),
@@ -288,38 +421,41 @@ pub enum Request {
 
 /// The requests that the filter stops (linux/fs.h, btrfs.h, fscrypt.h, msdos_fs.h, fsverity.h, tty, SCSI, NVMe).
 pub const REQUESTS: &[(u32, Request)] = &[
-    (0x4008_6602, Request::InodeFlags(4)),  // FS_IOC_SETFLAGS: the kernel reads an int, whatever the number says
-    (0x4004_6602, Request::InodeFlags(4)),  // FS_IOC32_SETFLAGS
-    (0x4008_7602, Request::InodeFlags(4)),  // FS_IOC_SETVERSION
-    (0x4004_7602, Request::InodeFlags(4)),  // FS_IOC32_SETVERSION
+    (0x4008_6602, Request::InodeFlags(4)), // FS_IOC_SETFLAGS: the kernel reads an int, whatever the number says
+    (0x4004_6602, Request::InodeFlags(4)), // FS_IOC32_SETFLAGS
+    (0x4008_7602, Request::InodeFlags(4)), // FS_IOC_SETVERSION
+    (0x4004_7602, Request::InodeFlags(4)), // FS_IOC32_SETVERSION
     (0x401C_5820, Request::InodeFlags(28)), // FS_IOC_FSSETXATTR
-    (0x4004_7211, Request::InodeFlags(4)),  // FAT_IOCTL_SET_ATTRIBUTES
-    (0x4008_941A, Request::InodeFlags(8)),  // BTRFS_IOC_SUBVOL_SETFLAGS
-    (0x4080_6685, Request::Forbidden),      // FS_IOC_ENABLE_VERITY
-    (0x800C_6613, Request::Forbidden),      // FS_IOC_SET_ENCRYPTION_POLICY
-    (0xC040_6618, Request::Forbidden),      // FS_IOC_REMOVE_ENCRYPTION_KEY
-    (0xC040_6619, Request::Forbidden),      // FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
-    (0x5000_940E, Request::Forbidden),      // BTRFS_IOC_SUBVOL_CREATE
-    (0x5000_9401, Request::Forbidden),      // BTRFS_IOC_SNAP_CREATE
-    (0x5000_9417, Request::Forbidden),      // BTRFS_IOC_SNAP_CREATE_V2
-    (0x5000_9418, Request::Forbidden),      // BTRFS_IOC_SUBVOL_CREATE_V2
-    (0x5000_940F, Request::Forbidden),      // BTRFS_IOC_SNAP_DESTROY
-    (0x5000_943F, Request::Forbidden),      // BTRFS_IOC_SNAP_DESTROY_V2
-    (0x4020_BC10, Request::Forbidden),      // BCH_IOCTL_SUBVOLUME_CREATE
-    (0x4020_BC11, Request::Forbidden),      // BCH_IOCTL_SUBVOLUME_DESTROY
-    (0xC004_5877, Request::Forbidden),      // FIFREEZE
-    (0x8004_587D, Request::Forbidden),      // FS_IOC_SHUTDOWN
-    (0x5412, Request::Forbidden),           // TIOCSTI
-    (0x541C, Request::Forbidden),           // TIOCLINUX
-    (0x2285, Request::Forbidden),           // SG_IO
-    (0xC048_4E41, Request::Forbidden),      // NVME_IOCTL_ADMIN_CMD
-    (0xC048_4E43, Request::Forbidden),      // NVME_IOCTL_IO_CMD
+    (0x4004_7211, Request::InodeFlags(4)), // FAT_IOCTL_SET_ATTRIBUTES
+    (0x4008_941A, Request::InodeFlags(8)), // BTRFS_IOC_SUBVOL_SETFLAGS
+    (0x4080_6685, Request::Forbidden),     // FS_IOC_ENABLE_VERITY
+    (0x800C_6613, Request::Forbidden),     // FS_IOC_SET_ENCRYPTION_POLICY
+    (0xC040_6618, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY
+    (0xC040_6619, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
+    (0x5000_940E, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE
+    (0x5000_9401, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE
+    (0x5000_9417, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE_V2
+    (0x5000_9418, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE_V2
+    (0x5000_940F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY
+    (0x5000_943F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY_V2
+    (0x4020_BC10, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_CREATE
+    (0x4020_BC11, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_DESTROY
+    (0xC004_5877, Request::Forbidden),     // FIFREEZE
+    (0x8004_587D, Request::Forbidden),     // FS_IOC_SHUTDOWN
+    (0x5412, Request::Forbidden),          // TIOCSTI
+    (0x541C, Request::Forbidden),          // TIOCLINUX
+    (0x2285, Request::Forbidden),          // SG_IO
+    (0xC048_4E41, Request::Forbidden),     // NVME_IOCTL_ADMIN_CMD
+    (0xC048_4E43, Request::Forbidden),     // NVME_IOCTL_IO_CMD
 ];
 
 /// The request of this number; the kernel looks at the low 32 bits only.
 #[must_use]
 pub fn request(number: u64) -> Option<Request> {
-    REQUESTS.iter().find(|(known, _)| *known == number as u32).map(|(_, request)| *request)
+    REQUESTS
+        .iter()
+        .find(|(known, _)| *known == number as u32)
+        .map(|(_, request)| *request)
 }
 
 #[cfg(test)]
@@ -368,8 +504,15 @@ mod tests {
 
     #[test]
     fn no_number_stands_for_two_calls() {
-        for architecture in [Architecture::X86_64, Architecture::I386, Architecture::Aarch64] {
-            let mut numbers: Vec<_> = CALLS.iter().filter_map(|call| call.number(architecture)).collect();
+        for architecture in [
+            Architecture::X86_64,
+            Architecture::I386,
+            Architecture::Aarch64,
+        ] {
+            let mut numbers: Vec<_> = CALLS
+                .iter()
+                .filter_map(|call| call.number(architecture))
+                .collect();
             let all = numbers.len();
             numbers.sort_unstable();
             numbers.dedup();

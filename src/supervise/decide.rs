@@ -132,22 +132,40 @@ fn protected(facts: &Facts) -> bool {
 /// The same facts with the stricter level of the object: for what changes the object, not only the name.
 fn of_object(facts: &Facts) -> Facts {
     match facts.object {
-        Some((level, rule)) if level < facts.level => Facts { level, rule, ..facts.clone() },
+        Some((level, rule)) if level < facts.level => Facts {
+            level,
+            rule,
+            ..facts.clone()
+        },
         _ => facts.clone(),
     }
 }
 
 fn refuse(operation: Operation, spot: Which, facts: &Facts) -> Decision {
-    Decision::Refuse(Refusal { operation, spot, rule: facts.rule, reason: Reason::Level })
+    Decision::Refuse(Refusal {
+        operation,
+        spot,
+        rule: facts.rule,
+        reason: Reason::Level,
+    })
 }
 
 fn refuse_kept(operation: Operation, spot: Which, rule: Option<RuleId>) -> Decision {
-    Decision::Refuse(Refusal { operation, spot, rule, reason: Reason::OnTheWay })
+    Decision::Refuse(Refusal {
+        operation,
+        spot,
+        rule,
+        reason: Reason::OnTheWay,
+    })
 }
 
 /// For a call that Landlock checks and whose places are both free to change.
 fn act(walls: &[Wall]) -> Decision {
-    if walls.iter().all(|wall| *wall == Wall::Grants) { Decision::Continue } else { Decision::Perform }
+    if walls.iter().all(|wall| *wall == Wall::Grants) {
+        Decision::Continue
+    } else {
+        Decision::Perform
+    }
 }
 
 /// Decides on a call with one spot.
@@ -160,7 +178,9 @@ pub fn decide(intent: Intent, facts: &Facts) -> Decision {
         Intent::OpenNameless => act(&[facts.wall]),
         Intent::Truncate => open(Writes::Yes, Creates::No, &object),
         Intent::Create(kind) => create(kind, facts),
-        Intent::Remove => remove(Operation::Delete, Which::First, facts).unwrap_or_else(|| act(&[facts.wall])),
+        Intent::Remove => {
+            remove(Operation::Delete, Which::First, facts).unwrap_or_else(|| act(&[facts.wall]))
+        }
         Intent::Metadata(effect) => metadata(effect, &object),
     }
 }
@@ -219,7 +239,10 @@ fn remove(operation: Operation, spot: Which, facts: &Facts) -> Option<Decision> 
     if protected(facts) {
         return Some(refuse(operation, spot, facts));
     }
-    facts.kept.is_some().then(|| refuse_kept(operation, spot, facts.kept))
+    facts
+        .kept
+        .is_some()
+        .then(|| refuse_kept(operation, spot, facts.kept))
 }
 
 fn metadata(effect: Effect, facts: &Facts) -> Decision {
@@ -236,7 +259,12 @@ fn metadata(effect: Effect, facts: &Facts) -> Decision {
 }
 
 /// Decides on a rename. `fills` is the rule of a missing place that the move would make exist.
-pub fn decide_rename(exchange: Exchange, from: &Facts, to: &Facts, fills: Option<RuleId>) -> Decision {
+pub fn decide_rename(
+    exchange: Exchange,
+    from: &Facts,
+    to: &Facts,
+    fills: Option<RuleId>,
+) -> Decision {
     if from.kind.is_none()
         || exchange == Exchange::Yes && to.kind.is_none()
         || exchange == Exchange::NoReplace && to.kind.is_some()
@@ -246,7 +274,11 @@ pub fn decide_rename(exchange: Exchange, from: &Facts, to: &Facts, fills: Option
     if let Some(decision) = remove(Operation::Rename, Which::First, from) {
         return decision;
     }
-    let operation = if to.kind.is_some() { Operation::Replace } else { Operation::Create };
+    let operation = if to.kind.is_some() {
+        Operation::Replace
+    } else {
+        Operation::Create
+    };
     if protected(to) {
         return refuse(operation, Which::Second, to);
     }
@@ -255,10 +287,19 @@ pub fn decide_rename(exchange: Exchange, from: &Facts, to: &Facts, fills: Option
     }
     // A directory takes the wall's grant along, so that what is made in it later would not be seen.
     let fills = fills
-        .or(to.missing_below.filter(|_| from.carries_grant || from.kind == Some(libc::S_IFLNK)))
-        .or(from.missing_below.filter(|_| exchange == Exchange::Yes && to.carries_grant));
+        .or(to
+            .missing_below
+            .filter(|_| from.carries_grant || from.kind == Some(libc::S_IFLNK)))
+        .or(from
+            .missing_below
+            .filter(|_| exchange == Exchange::Yes && to.carries_grant));
     if fills.is_some() {
-        return Decision::Refuse(Refusal { operation, spot: Which::Second, rule: fills, reason: Reason::WouldFill });
+        return Decision::Refuse(Refusal {
+            operation,
+            spot: Which::Second,
+            rule: fills,
+            reason: Reason::WouldFill,
+        });
     }
     act(&[from.wall, to.wall])
 }
@@ -302,7 +343,10 @@ mod tests {
 
     const FILE: Option<u32> = Some(libc::S_IFREG);
     const DIR: Option<u32> = Some(libc::S_IFDIR);
-    const WRITE: Intent = Intent::Open { writes: Writes::Yes, creates: Creates::Yes };
+    const WRITE: Intent = Intent::Open {
+        writes: Writes::Yes,
+        creates: Creates::Yes,
+    };
 
     fn is_refusal(decision: &Decision) -> bool {
         matches!(decision, Decision::Refuse(_))
@@ -324,10 +368,22 @@ mod tests {
                 assert!(is_refusal(&decide(Intent::Metadata(Effect::Open), &there)));
                 let free = facts(Level::Writable, Wall::Grants, FILE);
                 let empty = facts(Level::Writable, Wall::Grants, None);
-                assert!(is_refusal(&decide_rename(Exchange::No, &there, &empty, None)), "out");
-                assert!(is_refusal(&decide_rename(Exchange::No, &free, &missing, None)), "in");
-                assert!(is_refusal(&decide_rename(Exchange::No, &free, &there, None)), "over");
-                assert!(is_refusal(&decide_rename(Exchange::Yes, &free, &there, None)), "exchange");
+                assert!(
+                    is_refusal(&decide_rename(Exchange::No, &there, &empty, None)),
+                    "out"
+                );
+                assert!(
+                    is_refusal(&decide_rename(Exchange::No, &free, &missing, None)),
+                    "in"
+                );
+                assert!(
+                    is_refusal(&decide_rename(Exchange::No, &free, &there, None)),
+                    "over"
+                );
+                assert!(
+                    is_refusal(&decide_rename(Exchange::Yes, &free, &there, None)),
+                    "exchange"
+                );
                 assert!(is_refusal(&decide_link(&there, &empty)));
                 assert!(is_refusal(&decide_link(&free, &missing)));
             }
@@ -337,7 +393,12 @@ mod tests {
     #[test]
     fn metadata_is_never_continued() {
         for wall in [Wall::Grants, Wall::Refuses] {
-            for level in [Level::ReadOnly, Level::AddOnly, Level::NoDelete, Level::Writable] {
+            for level in [
+                Level::ReadOnly,
+                Level::AddOnly,
+                Level::NoDelete,
+                Level::Writable,
+            ] {
                 for kind in [None, FILE, DIR] {
                     for effect in [Effect::Open, Effect::Closing] {
                         let decision = decide(Intent::Metadata(effect), &facts(level, wall, kind));
@@ -352,11 +413,23 @@ mod tests {
     fn the_kernel_goes_on_only_behind_the_wall_or_to_its_own_error() {
         let free = facts(Level::Writable, Wall::Refuses, FILE);
         assert_eq!(decide(WRITE, &free), Decision::Perform);
-        assert_eq!(decide(WRITE, &facts(Level::Writable, Wall::Grants, FILE)), Decision::Continue);
+        assert_eq!(
+            decide(WRITE, &facts(Level::Writable, Wall::Grants, FILE)),
+            Decision::Continue
+        );
         assert_eq!(decide(Intent::Remove, &free), Decision::Perform);
         let empty = facts(Level::Writable, Wall::Grants, None);
-        assert_eq!(decide_rename(Exchange::No, &free, &empty, None), Decision::Perform);
-        assert_eq!(decide(Intent::Create(libc::S_IFDIR), &facts(Level::ReadOnly, Wall::Refuses, DIR)), Decision::Continue);
+        assert_eq!(
+            decide_rename(Exchange::No, &free, &empty, None),
+            Decision::Perform
+        );
+        assert_eq!(
+            decide(
+                Intent::Create(libc::S_IFDIR),
+                &facts(Level::ReadOnly, Wall::Refuses, DIR)
+            ),
+            Decision::Continue
+        );
     }
 
     #[test]
@@ -366,11 +439,27 @@ mod tests {
         let empty = facts(Level::Writable, Wall::Grants, None);
         let free = facts(Level::Writable, Wall::Grants, DIR);
         assert!(is_refusal(&decide(Intent::Remove, &home)));
-        assert!(is_refusal(&decide_rename(Exchange::No, &home, &empty, None)));
-        assert!(is_refusal(&decide_rename(Exchange::Yes, &free, &home, None)));
+        assert!(is_refusal(&decide_rename(
+            Exchange::No,
+            &home,
+            &empty,
+            None
+        )));
+        assert!(is_refusal(&decide_rename(
+            Exchange::Yes,
+            &free,
+            &home,
+            None
+        )));
         assert!(is_refusal(&decide_rename(Exchange::No, &free, &home, None)));
-        assert!(is_refusal(&decide(Intent::Metadata(Effect::Closing), &home)));
-        assert_eq!(decide(Intent::Metadata(Effect::Open), &home), Decision::Perform);
+        assert!(is_refusal(&decide(
+            Intent::Metadata(Effect::Closing),
+            &home
+        )));
+        assert_eq!(
+            decide(Intent::Metadata(Effect::Open), &home),
+            Decision::Perform
+        );
     }
 
     #[test]
@@ -378,12 +467,23 @@ mod tests {
         let mut to = facts(Level::Writable, Wall::Refuses, None);
         to.missing_below = Some(RuleId(1));
         let mut from = facts(Level::Writable, Wall::Refuses, DIR);
-        assert_eq!(decide_rename(Exchange::No, &from, &to, None), Decision::Perform);
-        assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, Some(RuleId(1)))));
+        assert_eq!(
+            decide_rename(Exchange::No, &from, &to, None),
+            Decision::Perform
+        );
+        assert!(is_refusal(&decide_rename(
+            Exchange::No,
+            &from,
+            &to,
+            Some(RuleId(1))
+        )));
         from.carries_grant = true;
         assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, None)));
         assert!(is_refusal(&decide(Intent::Create(libc::S_IFLNK), &to)));
-        assert_eq!(decide(Intent::Create(libc::S_IFDIR), &to), Decision::Perform);
+        assert_eq!(
+            decide(Intent::Create(libc::S_IFDIR), &to),
+            Decision::Perform
+        );
     }
 
     #[test]
@@ -396,12 +496,21 @@ mod tests {
         assert!(is_refusal(&decide(Intent::Metadata(Effect::Open), &alias)));
         assert!(is_refusal(&decide_link(&alias, &empty)));
         assert_eq!(decide(Intent::Remove, &alias), Decision::Continue);
-        assert_eq!(decide_rename(Exchange::No, &alias, &empty, None), Decision::Continue);
+        assert_eq!(
+            decide_rename(Exchange::No, &alias, &empty, None),
+            Decision::Continue
+        );
     }
 
     #[test]
     fn block_devices_are_not_written() {
-        assert!(is_refusal(&decide(WRITE, &facts(Level::Writable, Wall::Grants, Some(libc::S_IFBLK)))));
-        assert!(is_refusal(&decide(Intent::Create(libc::S_IFBLK), &facts(Level::Writable, Wall::Grants, None))));
+        assert!(is_refusal(&decide(
+            WRITE,
+            &facts(Level::Writable, Wall::Grants, Some(libc::S_IFBLK))
+        )));
+        assert!(is_refusal(&decide(
+            Intent::Create(libc::S_IFBLK),
+            &facts(Level::Writable, Wall::Grants, None)
+        )));
     }
 }

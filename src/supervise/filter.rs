@@ -23,15 +23,30 @@ const ERROR: u32 = 0x0005_0000;
 const SKIPPED: u32 = u32::MAX;
 
 const fn load(offset: u32) -> Instruction {
-    Instruction { code: LOAD, jump_true: 0, jump_false: 0, operand: offset }
+    Instruction {
+        code: LOAD,
+        jump_true: 0,
+        jump_false: 0,
+        operand: offset,
+    }
 }
 
 const fn jump(code: u16, operand: u32, jump_true: u8, jump_false: u8) -> Instruction {
-    Instruction { code, jump_true, jump_false, operand }
+    Instruction {
+        code,
+        jump_true,
+        jump_false,
+        operand,
+    }
 }
 
 const fn give(operand: u32) -> Instruction {
-    Instruction { code: RETURN, jump_true: 0, jump_false: 0, operand }
+    Instruction {
+        code: RETURN,
+        jump_true: 0,
+        jump_false: 0,
+        operand,
+    }
 }
 
 /// The low half of an argument; every architecture here is little-endian. The kernel looks at no more of flags and
@@ -55,7 +70,12 @@ pub fn assemble(architectures: &[Architecture]) -> Vec<Instruction> {
     for (architecture, part) in architectures.iter().zip(&parts) {
         // A part is longer than a conditional jump reaches, so the test jumps over an unconditional one.
         program.push(jump(EQUAL, architecture.audit(), 1, 0));
-        program.push(Instruction { code: 0x05, jump_true: 0, jump_false: 0, operand: part.len() as u32 });
+        program.push(Instruction {
+            code: 0x05,
+            jump_true: 0,
+            jump_false: 0,
+            operand: part.len() as u32,
+        });
         program.extend_from_slice(part);
     }
     program.push(give(ABSENT));
@@ -65,7 +85,9 @@ pub fn assemble(architectures: &[Architecture]) -> Vec<Instruction> {
 fn table(architecture: Architecture) -> Vec<Instruction> {
     let mut part = vec![load(NUMBER)];
     for call in CALLS {
-        let Some(number) = call.number(architecture) else { continue };
+        let Some(number) = call.number(architecture) else {
+            continue;
+        };
         let body = body(call.kind);
         part.push(jump(EQUAL, number, 0, body.len() as u8));
         part.extend(body);
@@ -126,7 +148,13 @@ mod tests {
         loop {
             let step = program[at];
             at += 1;
-            let skip = |holds: bool| usize::from(if holds { step.jump_true } else { step.jump_false });
+            let skip = |holds: bool| {
+                usize::from(if holds {
+                    step.jump_true
+                } else {
+                    step.jump_false
+                })
+            };
             match step.code {
                 LOAD => {
                     let from = step.operand as usize;
@@ -142,7 +170,10 @@ mod tests {
         }
     }
 
-    const ALL: [&[Architecture]; 2] = [&[Architecture::X86_64, Architecture::I386], &[Architecture::Aarch64]];
+    const ALL: [&[Architecture]; 2] = [
+        &[Architecture::X86_64, Architecture::I386],
+        &[Architecture::Aarch64],
+    ];
 
     #[test]
     fn every_number_gets_the_answer_of_the_table() {
@@ -167,21 +198,52 @@ mod tests {
     #[test]
     fn open_is_told_by_its_flags_alone() {
         let program = assemble(ALL[0]);
-        let openat = |flags: u64| run(&program, Architecture::X86_64.audit(), 257, [0, 0, flags, 0, 0, 0]);
-        for reading in [0, libc::O_DIRECTORY, libc::O_NOFOLLOW | libc::O_CLOEXEC, libc::O_PATH | libc::O_WRONLY] {
+        let openat = |flags: u64| {
+            run(
+                &program,
+                Architecture::X86_64.audit(),
+                257,
+                [0, 0, flags, 0, 0, 0],
+            )
+        };
+        for reading in [
+            0,
+            libc::O_DIRECTORY,
+            libc::O_NOFOLLOW | libc::O_CLOEXEC,
+            libc::O_PATH | libc::O_WRONLY,
+        ] {
             assert_eq!(openat(reading as u64), ALLOW, "{reading:#o}");
         }
-        for writing in [1, 2, 3, libc::O_CREAT, libc::O_TRUNC, libc::O_TMPFILE | 1, libc::O_APPEND | 1] {
+        for writing in [
+            1,
+            2,
+            3,
+            libc::O_CREAT,
+            libc::O_TRUNC,
+            libc::O_TMPFILE | 1,
+            libc::O_APPEND | 1,
+        ] {
             assert_eq!(openat(writing as u64), NOTIFY, "{writing:#o}");
         }
-        assert_eq!(openat(1 << 32), ALLOW, "the kernel does not look at the upper half");
+        assert_eq!(
+            openat(1 << 32),
+            ALLOW,
+            "the kernel does not look at the upper half"
+        );
         assert_eq!(openat(1 << 32 | 1), NOTIFY);
     }
 
     #[test]
     fn requests_are_told_by_the_lower_half() {
         let program = assemble(ALL[0]);
-        let ioctl = |request: u64| run(&program, Architecture::X86_64.audit(), 16, [0, request, 0, 0, 0, 0]);
+        let ioctl = |request: u64| {
+            run(
+                &program,
+                Architecture::X86_64.audit(),
+                16,
+                [0, request, 0, 0, 0, 0],
+            )
+        };
         for (request, _) in REQUESTS {
             assert_eq!(ioctl(u64::from(*request)), NOTIFY, "{request:#x}");
             assert_eq!(ioctl(u64::from(*request) | 7 << 32), NOTIFY, "{request:#x}");
@@ -193,10 +255,27 @@ mod tests {
     fn what_is_unknown_does_not_exist() {
         let program = assemble(ALL[0]);
         let native = Architecture::X86_64.audit();
-        assert_eq!(run(&program, native, 0x4000_0000 + 87, [0; 6]), ABSENT, "x32");
-        assert_eq!(run(&program, native, SKIPPED, [0; 6]), ALLOW, "ptrace skips a call");
-        assert_eq!(run(&program, 0x4000_0028, 5, [0; 6]), ABSENT, "another architecture");
-        let bind = run(&program, Architecture::I386.audit(), 102, [2, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            run(&program, native, 0x4000_0000 + 87, [0; 6]),
+            ABSENT,
+            "x32"
+        );
+        assert_eq!(
+            run(&program, native, SKIPPED, [0; 6]),
+            ALLOW,
+            "ptrace skips a call"
+        );
+        assert_eq!(
+            run(&program, 0x4000_0028, 5, [0; 6]),
+            ABSENT,
+            "another architecture"
+        );
+        let bind = run(
+            &program,
+            Architecture::I386.audit(),
+            102,
+            [2, 0, 0, 0, 0, 0],
+        );
         assert_eq!(bind, NOTIFY, "socketcall(SYS_BIND)");
     }
 }

@@ -44,11 +44,13 @@ impl Links {
     pub fn collect(plan: Arc<Plan>) -> std::io::Result<Arc<Self>> {
         let links = Arc::new(Self::default());
         let shared = Arc::clone(&links);
-        std::thread::Builder::new().name("links".into()).spawn(move || {
-            let set = look(&plan);
-            *shared.set.lock().unwrap_or_else(PoisonError::into_inner) = Some(set);
-            shared.ready.notify_all();
-        })?;
+        std::thread::Builder::new()
+            .name("links".into())
+            .spawn(move || {
+                let set = look(&plan);
+                *shared.set.lock().unwrap_or_else(PoisonError::into_inner) = Some(set);
+                shared.ready.notify_all();
+            })?;
         Ok(links)
     }
 
@@ -56,7 +58,9 @@ impl Links {
     #[must_use]
     pub fn find(&self, identity: Identity) -> Linked {
         let set = self.set.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.ready.wait_timeout_while(set, PATIENCE, |set| set.is_none());
+        let waited = self
+            .ready
+            .wait_timeout_while(set, PATIENCE, |set| set.is_none());
         let (set, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match set.as_ref().map(|set| set.get(&identity)) {
             None => Linked::Unknown,
@@ -72,7 +76,9 @@ fn look(plan: &Plan) -> Set {
         if place.level.enforced() == Level::Writable || place.identity.is_none() {
             continue;
         }
-        let Ok(path) = CString::new(place.path.as_os_str().as_bytes()) else { continue };
+        let Ok(path) = CString::new(place.path.as_os_str().as_bytes()) else {
+            continue;
+        };
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         match file::open_absolute(&path, flags) {
             Ok(dir) => look_below(plan, dir, place.path.clone(), &mut set),
@@ -102,7 +108,15 @@ fn look_below(plan: &Plan, dir: OwnedFd, path: PathBuf, set: &mut Set) {
                 && stat.nlink > 1
                 && stat.kind() != libc::S_IFDIR
             {
-                note(plan, &below, Identity { dev: stat.dev, ino: stat.ino }, set);
+                note(
+                    plan,
+                    &below,
+                    Identity {
+                        dev: stat.dev,
+                        ino: stat.ino,
+                    },
+                    set,
+                );
             }
         }
     }

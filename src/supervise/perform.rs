@@ -25,7 +25,11 @@ pub enum Outcome {
 ///
 /// # Errors
 /// The kernel's own; [`Trouble`] when the target could not be asked for a descriptor.
-pub fn perform(target: &Target, action: &Action, territory: &Territory) -> Result<Outcome, Trouble> {
+pub fn perform(
+    target: &Target,
+    action: &Action,
+    territory: &Territory,
+) -> Result<Outcome, Trouble> {
     if let Action::Open(spot, how) = action {
         return open(spot, *how).map_err(Trouble::Fault);
     }
@@ -36,12 +40,16 @@ pub fn perform(target: &Target, action: &Action, territory: &Territory) -> Resul
     if let Action::Change(Spot::Held(object), Change::Control(number, request, bytes)) = action {
         let own = target.take(*number, object)?;
         let mut bytes = bytes.clone();
-        return metadata::control(own.as_fd(), *request, &mut bytes).map(Outcome::Value).map_err(Trouble::Fault);
+        return metadata::control(own.as_fd(), *request, &mut bytes)
+            .map(Outcome::Value)
+            .map_err(Trouble::Fault);
     }
     if let Action::Bind(binding) = action {
         return bind(target, binding, territory).map(|()| Outcome::Value(0));
     }
-    plain(action).map(|()| Outcome::Value(0)).map_err(Trouble::Fault)
+    plain(action)
+        .map(|()| Outcome::Value(0))
+        .map_err(Trouble::Fault)
 }
 
 fn plain(action: &Action) -> Result<(), Errno> {
@@ -53,12 +61,20 @@ fn plain(action: &Action) -> Result<(), Errno> {
         }
         Action::Rename(from, to, flags) => {
             let (from, to) = (entry(from)?, entry(to)?);
-            file::rename(from.dir.as_fd(), &from.asked, to.dir.as_fd(), &to.asked, *flags)
+            file::rename(
+                from.dir.as_fd(),
+                &from.asked,
+                to.dir.as_fd(),
+                &to.asked,
+                *flags,
+            )
         }
         Action::Link(from, to) => {
             let to = entry(to)?;
             match from {
-                Spot::Entry(from) => file::link(from.dir.as_fd(), &from.asked, to.dir.as_fd(), &to.asked),
+                Spot::Entry(from) => {
+                    file::link(from.dir.as_fd(), &from.asked, to.dir.as_fd(), &to.asked)
+                }
                 Spot::Held(object) => file::link_held(object.as_fd(), to.dir.as_fd(), &to.asked),
             }
         }
@@ -97,7 +113,9 @@ fn object(spot: &Spot) -> Result<&Object, Errno> {
 
 fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
     let wants = |flag: i32| how.flags & flag as u64 != 0;
-    let fifo = spot.object().is_some_and(|object| object.stat.kind() == libc::S_IFIFO);
+    let fifo = spot
+        .object()
+        .is_some_and(|object| object.stat.kind() == libc::S_IFIFO);
     let writes_only = how.flags & libc::O_ACCMODE as u64 == libc::O_WRONLY as u64;
     let flags = how.flags as i32;
     match spot {
@@ -125,7 +143,9 @@ fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {
         Change::Mode(mode) => metadata::set_mode(fd, *mode),
         Change::Owner(user, group) => metadata::set_owner(fd, *user, *group),
         Change::Times(times) => metadata::set_times(fd, *times),
-        Change::SetAttribute(name, value, flags) => metadata::set_attribute(fd, name, value, *flags),
+        Change::SetAttribute(name, value, flags) => {
+            metadata::set_attribute(fd, name, value, *flags)
+        }
         Change::RemoveAttribute(name) => metadata::remove_attribute(fd, name),
         Change::FileAttributes(attributes) => metadata::set_file_attributes(fd, attributes),
         Change::Control(..) => Err(Errno::ENOSYS),
@@ -146,7 +166,9 @@ fn bind(target: &Target, binding: &Binding, territory: &Territory) -> Result<(),
     let own = target.take(binding.socket, &target.descriptor(binding.socket)?)?;
     let base = target.base(libc::AT_FDCWD)?;
     let steady = |dir: &Object| {
-        territory.standing(dir).is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
+        territory
+            .standing(dir)
+            .is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
     };
     let as_given = target.has_our_root() && binding.trail.iter().all(steady);
     let (dir, address) = if as_given {

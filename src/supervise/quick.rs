@@ -22,7 +22,12 @@ enum Last {
 
 /// Whether the kernel may go on at once.
 #[must_use]
-pub fn is_granted(territory: &Territory, target: &Target, call: &Call, arguments: &[u64; 6]) -> bool {
+pub fn is_granted(
+    territory: &Territory,
+    target: &Target,
+    call: &Call,
+    arguments: &[u64; 6],
+) -> bool {
     let check = |dir, path, last| entry_is_granted(territory, target, arguments, dir, path, last);
     match call.kind {
         Kind::Open(dir, path, flags, _) => {
@@ -31,7 +36,9 @@ pub fn is_granted(territory: &Territory, target: &Target, call: &Call, arguments
             flags & NAMELESS == 0 && check(dir, path, if keeps { Last::Name } else { Last::Follow })
         }
         Kind::Creat | Kind::Truncate => check(Dir::Cwd, 0, Last::Follow),
-        Kind::Unlink(dir, path) | Kind::Mkdir(dir, path, _) | Kind::Symlink(dir, path) => check(dir, path, Last::Name),
+        Kind::Unlink(dir, path) | Kind::Mkdir(dir, path, _) | Kind::Symlink(dir, path) => {
+            check(dir, path, Last::Name)
+        }
         Kind::Unlinkat => check(Dir::Arg(0), 1, Last::Name),
         Kind::Rmdir => check(Dir::Cwd, 0, Last::Name),
         Kind::Rename(from_dir, from, to_dir, to, _) => {
@@ -49,7 +56,9 @@ fn entry_is_granted(
     path: u8,
     last: Last,
 ) -> bool {
-    let Ok(text) = target.string(arguments[path as usize]) else { return false };
+    let Ok(text) = target.string(arguments[path as usize]) else {
+        return false;
+    };
     let text = text.to_bytes();
     let (parent, name) = match text.iter().rposition(|byte| *byte == b'/') {
         None => (&b""[..], text),
@@ -59,15 +68,21 @@ fn entry_is_granted(
     if matches!(name, b"" | b"." | b"..") {
         return false;
     }
-    let Some(directory) = directory(target, arguments, dir, parent) else { return false };
-    let Ok(standing) = territory.standing(&directory) else { return false };
+    let Some(directory) = directory(target, arguments, dir, parent) else {
+        return false;
+    };
+    let Ok(standing) = territory.standing(&directory) else {
+        return false;
+    };
     if standing.wall != Wall::Grants || standing.names != Names::Common {
         return false;
     }
     if last == Last::Name {
         return true;
     }
-    let Ok(name) = CString::new(name) else { return false };
+    let Ok(name) = CString::new(name) else {
+        return false;
+    };
     match file::stat_entry(directory.as_fd(), &name) {
         // A link leads elsewhere, and another name may lie below a protected place.
         Ok(stat) => !matches!(stat.kind(), libc::S_IFLNK | libc::S_IFBLK) && stat.nlink < 2,

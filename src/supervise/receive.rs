@@ -95,7 +95,10 @@ impl Supervisor {
     pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let supervisor = Arc::clone(self);
         self.receivers.fetch_add(1, Ordering::SeqCst);
-        std::thread::Builder::new().name("receiver".into()).spawn(move || supervisor.receive()).map(drop)
+        std::thread::Builder::new()
+            .name("receiver".into())
+            .spawn(move || supervisor.receive())
+            .map(drop)
     }
 
     fn receive(self: Arc<Self>) {
@@ -159,7 +162,11 @@ impl Supervisor {
         let Ok(target) = Target::new(notification.tid as i32, architecture) else {
             return Reply::Result(Err(Errno::ENOSYS));
         };
-        let mut observer = Observer { target: &target, arguments: notification.arguments, asked: Vec::new() };
+        let mut observer = Observer {
+            target: &target,
+            arguments: notification.arguments,
+            asked: Vec::new(),
+        };
         if self.backing == Backing::Wall
             && quick::is_granted(&self.territory, &target, call, &notification.arguments)
         {
@@ -185,7 +192,12 @@ impl Supervisor {
     }
 
     /// Runs `job` with the target's credentials.
-    fn as_target<T>(&self, target: &Target, needs: Needs, job: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    fn as_target<T>(
+        &self,
+        target: &Target,
+        needs: Needs,
+        job: impl FnOnce() -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
         if needs == Needs::Nothing && !self.own.can_change() {
             return job();
         }
@@ -215,14 +227,22 @@ impl Supervisor {
             Decision::Continue => Reply::Continue,
             Decision::Fail(errno) => Reply::Result(Err(errno)),
             Decision::Refuse(refusal) => {
-                let facts = if refusal.spot == Which::Second { second.as_ref() } else { first.as_ref() };
+                let facts = if refusal.spot == Which::Second {
+                    second.as_ref()
+                } else {
+                    first.as_ref()
+                };
                 let path = facts.and_then(|facts| facts.path.clone());
                 self.refuse(call, observer, &refusal, path, Errno::EACCES)
             }
             Decision::Perform => {
-                let done = self.as_target(observer.target, Needs::Umask, || perform(observer.target, action, &self.territory));
+                let done = self.as_target(observer.target, Needs::Umask, || {
+                    perform(observer.target, action, &self.territory)
+                });
                 if let Action::Rename(from, to, _) = action
-                    && [from, to].iter().any(|spot| spot.object().is_some_and(super::resolve::Object::is_dir))
+                    && [from, to]
+                        .iter()
+                        .any(|spot| spot.object().is_some_and(super::resolve::Object::is_dir))
                 {
                     self.territory.forget();
                 }
@@ -231,11 +251,23 @@ impl Supervisor {
                     Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
                     Err(Trouble::Unreadable) => {
                         let refusal = blind(call, Reason::Unreadable);
-                        self.refuse(call, observer, &refusal, first.and_then(|facts| facts.path), Errno::EACCES)
+                        self.refuse(
+                            call,
+                            observer,
+                            &refusal,
+                            first.and_then(|facts| facts.path),
+                            Errno::EACCES,
+                        )
                     }
                     Err(Trouble::Foreign | Trouble::Own(_)) => {
                         let refusal = blind(call, Reason::Credentials);
-                        self.refuse(call, observer, &refusal, first.and_then(|facts| facts.path), Errno::EACCES)
+                        self.refuse(
+                            call,
+                            observer,
+                            &refusal,
+                            first.and_then(|facts| facts.path),
+                            Errno::EACCES,
+                        )
                     }
                 }
             }
@@ -246,30 +278,45 @@ impl Supervisor {
         let look = |spot: &Spot| self.territory.facts(spot);
         match action {
             Action::Rename(Spot::Entry(from), Spot::Entry(to), flags) => {
-                let (source, destination) = (self.territory.entry(from)?, self.territory.entry(to)?);
+                let (source, destination) =
+                    (self.territory.entry(from)?, self.territory.entry(to)?);
                 let fills = match (&from.object, &destination.path) {
-                    (Some(object), Some(path)) if object.is_dir() => self.territory.would_fill(object, path),
-                    _ => None,
-                };
-                let back = match (&to.object, &source.path) {
-                    (Some(object), Some(path)) if object.is_dir() && flags & libc::RENAME_EXCHANGE != 0 => {
+                    (Some(object), Some(path)) if object.is_dir() => {
                         self.territory.would_fill(object, path)
                     }
                     _ => None,
                 };
-                let decision = decide_rename(exchange(*flags), &source, &destination, fills.or(back));
+                let back = match (&to.object, &source.path) {
+                    (Some(object), Some(path))
+                        if object.is_dir() && flags & libc::RENAME_EXCHANGE != 0 =>
+                    {
+                        self.territory.would_fill(object, path)
+                    }
+                    _ => None,
+                };
+                let decision =
+                    decide_rename(exchange(*flags), &source, &destination, fills.or(back));
                 Ok((decision, Some(source), Some(destination)))
             }
             Action::Link(from, Spot::Entry(to)) => {
                 let (source, destination) = (look(from)?, self.territory.entry(to)?);
-                Ok((decide_link(&source, &destination), Some(source), Some(destination)))
+                Ok((
+                    decide_link(&source, &destination),
+                    Some(source),
+                    Some(destination),
+                ))
             }
-            Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => self.one(action, spot),
+            Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => {
+                self.one(action, spot)
+            }
             Action::Unlink(spot @ Spot::Entry(_), _)
             | Action::Symlink(_, spot @ Spot::Entry(_))
             | Action::Mkdir(spot @ Spot::Entry(_), _)
             | Action::Mknod(spot @ Spot::Entry(_), _, _)
-            | Action::Bind(Binding { spot: spot @ Spot::Entry(_), .. }) => self.one(action, spot),
+            | Action::Bind(Binding {
+                spot: spot @ Spot::Entry(_),
+                ..
+            }) => self.one(action, spot),
             Action::OpenNameless(dir, _) => {
                 let dir = Spot::Held(dir.duplicate()?);
                 self.one(action, &dir)
@@ -288,9 +335,17 @@ impl Supervisor {
         }
     }
 
-    fn one(&self, action: &Action, spot: &Spot) -> Result<(Decision, Option<Facts>, Option<Facts>), Errno> {
+    fn one(
+        &self,
+        action: &Action,
+        spot: &Spot,
+    ) -> Result<(Decision, Option<Facts>, Option<Facts>), Errno> {
         let facts = self.territory.facts(spot)?;
-        let decision = action.intent().map_or(Decision::Fail(Errno::ENOSYS), |intent| decide(intent, &facts));
+        let decision = action
+            .intent()
+            .map_or(Decision::Fail(Errno::ENOSYS), |intent| {
+                decide(intent, &facts)
+            });
         Ok((decision, Some(facts), None))
     }
 
@@ -305,26 +360,59 @@ impl Supervisor {
                 Reply::Continue
             }
             Trouble::Foreign if leave => Reply::Continue,
-            Trouble::Unreadable => {
-                self.refuse(call, observer, &blind(call, Reason::Unreadable), None, Errno::EACCES)
-            }
-            Trouble::Foreign => self.refuse(call, observer, &blind(call, Reason::Unknown), None, Errno::EACCES),
-            Trouble::Own(Errno::EPERM) => {
-                self.refuse(call, observer, &blind(call, Reason::Credentials), None, Errno::EACCES)
-            }
+            Trouble::Unreadable => self.refuse(
+                call,
+                observer,
+                &blind(call, Reason::Unreadable),
+                None,
+                Errno::EACCES,
+            ),
+            Trouble::Foreign => self.refuse(
+                call,
+                observer,
+                &blind(call, Reason::Unknown),
+                None,
+                Errno::EACCES,
+            ),
+            Trouble::Own(Errno::EPERM) => self.refuse(
+                call,
+                observer,
+                &blind(call, Reason::Credentials),
+                None,
+                Errno::EACCES,
+            ),
             Trouble::Own(error) => {
                 tracing::warn!(%error, call = call.name, "could not look at a call");
-                self.refuse(call, observer, &blind(call, Reason::Unknown), None, Errno::EACCES)
+                self.refuse(
+                    call,
+                    observer,
+                    &blind(call, Reason::Unknown),
+                    None,
+                    Errno::EACCES,
+                )
             }
         }
     }
 
     fn note_unreadable(&self, call: &Call, observer: &Observer<'_>) {
-        let pid = observer.target.status().map_or(observer.target.tid, |status| status.tgid);
-        let mut known = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        let pid = observer
+            .target
+            .status()
+            .map_or(observer.target.tid, |status| status.tgid);
+        let mut known = self
+            .unreadable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if known.insert(pid) {
             drop(known);
-            self.tell(call, observer, &blind(call, Reason::Unreadable), None, Answer::LeftToWall, Errno::EACCES);
+            self.tell(
+                call,
+                observer,
+                &blind(call, Reason::Unreadable),
+                None,
+                Answer::LeftToWall,
+                Errno::EACCES,
+            );
         }
     }
 
@@ -365,7 +453,15 @@ impl Supervisor {
         errno: Errno,
     ) {
         let plan = self.territory.plan();
-        let attempt = describe(plan, observer, call, refusal, found.as_deref(), answer, errno);
+        let attempt = describe(
+            plan,
+            observer,
+            call,
+            refusal,
+            found.as_deref(),
+            answer,
+            errno,
+        );
         (self.refused)(attempt);
     }
 
@@ -380,9 +476,11 @@ impl Supervisor {
     ) {
         let supervisor = Arc::clone(self);
         let notification = *notification;
-        let waiter = std::thread::Builder::new().name("fifo".into()).spawn(move || {
-            supervisor.ask_for_reader(&notification, &name, dir.as_fd(), how);
-        });
+        let waiter = std::thread::Builder::new()
+            .name("fifo".into())
+            .spawn(move || {
+                supervisor.ask_for_reader(&notification, &name, dir.as_fd(), how);
+            });
         if waiter.is_err() {
             let _ = self.listener.answer(notification.id, Err(Errno::ENOMEM));
         }
@@ -396,20 +494,29 @@ impl Supervisor {
         how: OpenHow,
     ) {
         let id = notification.id;
-        let at_once = OpenHow { flags: how.flags | libc::O_NONBLOCK as u64, ..how };
+        let at_once = OpenHow {
+            flags: how.flags | libc::O_NONBLOCK as u64,
+            ..how
+        };
         let mut pause = Duration::from_micros(200);
         loop {
-            let Ok(target) = Target::new(notification.tid as i32, Architecture::NATIVE[0]) else { return };
+            let Ok(target) = Target::new(notification.tid as i32, Architecture::NATIVE[0]) else {
+                return;
+            };
             let status = target.status();
             if !self.listener.is_waiting(id) {
                 return;
             }
-            let opened = self.as_target(&target, Needs::Nothing, || file::open(dir, name, at_once).map_err(Trouble::Fault));
+            let opened = self.as_target(&target, Needs::Nothing, || {
+                file::open(dir, name, at_once).map_err(Trouble::Fault)
+            });
             let sent = match opened {
                 Ok(fd) => {
                     let _ = descriptor::set_blocking(fd.as_fd());
                     match self.listener.answer_descriptor(id, fd, how.flags as i32) {
-                        Err(error) if error != Errno::ENOENT => self.listener.answer(id, Err(error)),
+                        Err(error) if error != Errno::ENOENT => {
+                            self.listener.answer(id, Err(error))
+                        }
                         other => other,
                     }
                 }
@@ -443,13 +550,22 @@ enum Needs {
 /// A refusal of what could not be looked at.
 fn blind(call: &Call, reason: Reason) -> Refusal {
     let operation = match call.kind {
-        Kind::Open(..) | Kind::Openat2 | Kind::Creat | Kind::Truncate | Kind::TruncatePair => Operation::Write,
+        Kind::Open(..) | Kind::Openat2 | Kind::Creat | Kind::Truncate | Kind::TruncatePair => {
+            Operation::Write
+        }
         Kind::Unlink(..) | Kind::Rmdir | Kind::Unlinkat => Operation::Delete,
         Kind::Rename(..) => Operation::Rename,
         Kind::Link(..) => Operation::Link,
-        Kind::Symlink(..) | Kind::Mkdir(..) | Kind::Mknod(..) | Kind::Bind | Kind::Socketcall => Operation::Create,
+        Kind::Symlink(..) | Kind::Mkdir(..) | Kind::Mknod(..) | Kind::Bind | Kind::Socketcall => {
+            Operation::Create
+        }
         Kind::Forbidden | Kind::Absent => Operation::Forbidden,
         _ => Operation::Metadata,
     };
-    Refusal { operation, spot: Which::First, rule: None, reason }
+    Refusal {
+        operation,
+        spot: Which::First,
+        rule: None,
+        reason,
+    }
 }

@@ -53,11 +53,15 @@ fn note(plan: &Plan, rule: RuleId) -> RuleNote {
 fn because(reason: Reason) -> Option<&'static str> {
     Some(match reason {
         Reason::Level => return None,
-        Reason::OnTheWay => "it leads to the protected place, so it keeps its name and its owner's access",
+        Reason::OnTheWay => {
+            "it leads to the protected place, so it keeps its name and its owner's access"
+        }
         Reason::WouldFill => "it would put something at the protected place, where nothing is yet",
         Reason::BlockDevice => "a block device holds whole file systems",
         Reason::Forbidden => "guard refuses this call under every policy",
-        Reason::Unreadable => "this process does not let guard look into it, so guard cannot see what it means",
+        Reason::Unreadable => {
+            "this process does not let guard look into it, so guard cannot see what it means"
+        }
         Reason::Unknown => "guard could not find out where this lies",
         Reason::Credentials => "the process acts as a user that guard cannot act as",
     })
@@ -76,7 +80,11 @@ struct Process {
 
 fn process(target: &Target) -> Process {
     let status = target.status().unwrap_or_default();
-    let pid = if status.tgid == 0 { target.tid } else { status.tgid };
+    let pid = if status.tgid == 0 {
+        target.tid
+    } else {
+        status.tgid
+    };
     let executable = std::fs::read_link(format!("/proc/{pid}/exe"))
         .map_or_else(|_| name(pid), |path| path.to_string_lossy().into_owned());
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -88,11 +96,19 @@ fn process(target: &Target) -> Process {
         Some((last, rest)) if last.is_empty() => rest.to_vec(),
         _ => arguments,
     };
-    Process { pid, executable, arguments, parents: parents(status.parent) }
+    Process {
+        pid,
+        executable,
+        arguments,
+        parents: parents(status.parent),
+    }
 }
 
 fn name(pid: i32) -> String {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+    std::fs::read_to_string(format!("/proc/{pid}/comm"))
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned()
 }
 
 fn parents(first: i32) -> Vec<Parent> {
@@ -100,10 +116,16 @@ fn parents(first: i32) -> Vec<Parent> {
     let mut parents = Vec::new();
     let mut pid = first;
     while pid > 1 && pid != own && parents.len() < MOST_PARENTS {
-        parents.push(Parent { pid, name: name(pid) });
+        parents.push(Parent {
+            pid,
+            name: name(pid),
+        });
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name in parentheses may hold anything; the parent is the second field after it.
-        pid = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0);
+        pid = stat
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
+            .unwrap_or(0);
     }
     parents
 }

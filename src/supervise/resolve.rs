@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::target::{Target, Trouble};
 use crate::sys::file::{
-    self, OpenHow, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS,
-    RESOLVE_NO_XDEV, Stat,
+    self, OpenHow, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, RESOLVE_NO_MAGICLINKS,
+    RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV, Stat,
 };
 use crate::sys::{Errno, process};
 
@@ -50,7 +50,10 @@ impl Object {
     /// # Errors
     /// As fcntl(2).
     pub fn duplicate(&self) -> Result<Self, Errno> {
-        Ok(Self { fd: process::duplicate(self.fd.as_fd())?, stat: self.stat })
+        Ok(Self {
+            fd: process::duplicate(self.fd.as_fd())?,
+            stat: self.stat,
+        })
     }
 
     /// Whether it is a directory.
@@ -60,7 +63,8 @@ impl Object {
     }
 
     fn is(&self, other: &Self) -> bool {
-        (self.stat.dev, self.stat.ino, self.stat.mount) == (other.stat.dev, other.stat.ino, other.stat.mount)
+        (self.stat.dev, self.stat.ino, self.stat.mount)
+            == (other.stat.dev, other.stat.ino, other.stat.mount)
     }
 }
 
@@ -112,7 +116,13 @@ pub enum Last {
 ///
 /// # Errors
 /// [`Trouble::Fault`] with the kernel's own answer; [`Trouble::Foreign`] for a magic link of another process.
-pub fn walk(target: &Target, base: Base, path: &CStr, last: Last, restrict: u64) -> Result<Spot, Trouble> {
+pub fn walk(
+    target: &Target,
+    base: Base,
+    path: &CStr,
+    last: Last,
+    restrict: u64,
+) -> Result<Spot, Trouble> {
     if path.is_empty() {
         return Err(Trouble::Fault(Errno::ENOENT));
     }
@@ -124,7 +134,11 @@ pub fn walk(target: &Target, base: Base, path: &CStr, last: Last, restrict: u64)
         return Err(Trouble::Fault(Errno::EXDEV));
     }
     let scoped = restrict & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) != 0;
-    let start = if !absolute || scoped { Some(base.open(target)?) } else { None };
+    let start = if !absolute || scoped {
+        Some(base.open(target)?)
+    } else {
+        None
+    };
     let root = match &start {
         Some(start) if scoped => start.duplicate().map_err(Trouble::Own)?,
         _ => target.root()?,
@@ -133,22 +147,48 @@ pub fn walk(target: &Target, base: Base, path: &CStr, last: Last, restrict: u64)
         Some(start) if !absolute => start,
         _ => root.duplicate().map_err(Trouble::Own)?,
     };
-    Walker { target, root, dir, last, restrict, links: 0, trail: None }.run(path.to_bytes().to_vec()).map(|(spot, _)| spot)
+    Walker {
+        target,
+        root,
+        dir,
+        last,
+        restrict,
+        links: 0,
+        trail: None,
+    }
+    .run(path.to_bytes().to_vec())
+    .map(|(spot, _)| spot)
 }
 
 /// Walks to a name, and gives every directory in which the way looked something up.
 ///
 /// # Errors
 /// As [`walk`].
-pub fn walk_with_trail(target: &Target, base: Base, path: &CStr) -> Result<(Spot, Vec<Object>), Trouble> {
+pub fn walk_with_trail(
+    target: &Target,
+    base: Base,
+    path: &CStr,
+) -> Result<(Spot, Vec<Object>), Trouble> {
     if path.is_empty() {
         return Err(Trouble::Fault(Errno::ENOENT));
     }
     let root = target.root()?;
     let absolute = path.to_bytes().first() == Some(&b'/');
-    let dir = if absolute { root.duplicate().map_err(Trouble::Own)? } else { base.open(target)? };
+    let dir = if absolute {
+        root.duplicate().map_err(Trouble::Own)?
+    } else {
+        base.open(target)?
+    };
     let trail = Some(Vec::new());
-    let walker = Walker { target, root, dir, last: Last::Name, restrict: 0, links: 0, trail };
+    let walker = Walker {
+        target,
+        root,
+        dir,
+        last: Last::Name,
+        restrict: 0,
+        links: 0,
+        trail,
+    };
     walker.run(path.to_bytes().to_vec())
 }
 
@@ -184,7 +224,10 @@ impl Walker<'_> {
             }
             let skip = rest.iter().take_while(|byte| **byte == b'/').count();
             rest.drain(..skip);
-            let end = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
+            let end = rest
+                .iter()
+                .position(|byte| *byte == b'/')
+                .unwrap_or(rest.len());
             let after = rest.split_off(end);
             let component = std::mem::replace(&mut rest, after);
             let is_last = rest.iter().all(|byte| *byte == b'/');
@@ -210,7 +253,11 @@ impl Walker<'_> {
     }
 
     fn need_directory(&self) -> Result<(), Trouble> {
-        if self.dir.is_dir() { Ok(()) } else { Err(fault(Errno::ENOTDIR)) }
+        if self.dir.is_dir() {
+            Ok(())
+        } else {
+            Err(fault(Errno::ENOTDIR))
+        }
     }
 
     fn directory(self) -> Result<(Spot, Vec<Object>), Trouble> {
@@ -221,9 +268,16 @@ impl Walker<'_> {
     fn up(&mut self) -> Result<(), Trouble> {
         self.need_directory()?;
         if self.dir.is(&self.root) {
-            return if self.restrict & RESOLVE_BENEATH != 0 { Err(fault(Errno::EXDEV)) } else { Ok(()) };
+            return if self.restrict & RESOLVE_BENEATH != 0 {
+                Err(fault(Errno::EXDEV))
+            } else {
+                Ok(())
+            };
         }
-        let how = OpenHow { flags: (libc::O_PATH | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
+        let how = OpenHow {
+            flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
+            ..OpenHow::default()
+        };
         let parent = file::open(self.dir.as_fd(), c"..", how).map_err(fault)?;
         self.enter(Object::new(parent).map_err(Trouble::Own)?)
     }
@@ -288,7 +342,12 @@ impl Walker<'_> {
         }
         let asked = CString::new(asked).map_err(|_| Trouble::Own(Errno::EINVAL))?;
         let dir = self.dir.duplicate().map_err(Trouble::Own)?;
-        Ok(Spot::Entry(Entry { dir, name, asked, object }))
+        Ok(Spot::Entry(Entry {
+            dir,
+            name,
+            asked,
+            object,
+        }))
     }
 
     fn follow(
@@ -302,7 +361,8 @@ impl Walker<'_> {
         if self.links > MOST_LINKS || self.restrict & RESOLVE_NO_SYMLINKS != 0 {
             return Err(fault(Errno::ELOOP));
         }
-        let content = if file::file_system(link.as_fd()).map_err(Trouble::Own)? == PROC_SUPER_MAGIC {
+        let content = if file::file_system(link.as_fd()).map_err(Trouble::Own)? == PROC_SUPER_MAGIC
+        {
             match self.proc_link(name, link)? {
                 ProcLink::Content(content) => content,
                 ProcLink::Object(object) if is_last => return Ok(Some(Spot::Held(object))),
@@ -339,15 +399,29 @@ impl Walker<'_> {
         if self.dir.stat.ino == PROC_ROOT_INO {
             let text = match name.to_bytes() {
                 b"self" => self.target.status()?.tgid.to_string(),
-                b"thread-self" => format!("{}/task/{}", self.target.status()?.tgid, self.target.tid),
-                _ => return file::read_link(link.as_fd(), c"").map(ProcLink::Content).map_err(fault),
+                b"thread-self" => {
+                    format!("{}/task/{}", self.target.status()?.tgid, self.target.tid)
+                }
+                _ => {
+                    return file::read_link(link.as_fd(), c"")
+                        .map(ProcLink::Content)
+                        .map_err(fault);
+                }
             };
             return Ok(ProcLink::Content(text.into_bytes()));
         }
-        let how = OpenHow { flags: libc::O_PATH as u64, mode: 0, resolve: RESOLVE_NO_MAGICLINKS };
+        let how = OpenHow {
+            flags: libc::O_PATH as u64,
+            mode: 0,
+            resolve: RESOLVE_NO_MAGICLINKS,
+        };
         match file::open(self.dir.as_fd(), name, how) {
             Err(Errno::ELOOP) => {}
-            _ => return file::read_link(link.as_fd(), c"").map(ProcLink::Content).map_err(fault),
+            _ => {
+                return file::read_link(link.as_fd(), c"")
+                    .map(ProcLink::Content)
+                    .map_err(fault);
+            }
         }
         if self.restrict & RESOLVE_NO_MAGICLINKS != 0 {
             return Err(fault(Errno::ELOOP));
@@ -355,7 +429,10 @@ impl Walker<'_> {
         if !self.is_own_proc()? {
             return Err(Trouble::Foreign);
         }
-        let how = OpenHow { flags: libc::O_PATH as u64, ..OpenHow::default() };
+        let how = OpenHow {
+            flags: libc::O_PATH as u64,
+            ..OpenHow::default()
+        };
         let fd = file::open(self.dir.as_fd(), name, how).map_err(fault)?;
         Object::new(fd).map(ProcLink::Object).map_err(Trouble::Own)
     }
@@ -365,8 +442,13 @@ impl Walker<'_> {
         let path = file::path_of(self.dir.as_fd()).map_err(Trouble::Own)?;
         let path = String::from_utf8_lossy(&path).into_owned();
         let tgid = self.target.status()?.tgid;
-        let numbers: Vec<i32> = path.split('/').filter_map(|part| part.parse().ok()).collect();
-        Ok(numbers.first().is_some_and(|first| *first == tgid || *first == self.target.tid))
+        let numbers: Vec<i32> = path
+            .split('/')
+            .filter_map(|part| part.parse().ok())
+            .collect();
+        Ok(numbers
+            .first()
+            .is_some_and(|first| *first == tgid || *first == self.target.tid))
     }
 
     /// Links in a sticky directory that all may write to are followed only for their owner or the directory's

@@ -57,14 +57,23 @@ impl Target {
     /// [`Trouble::Own`] when there is no such thread.
     pub fn new(tid: i32, architecture: Architecture) -> Result<Self, Trouble> {
         let path = CString::new(format!("/proc/{tid}")).map_err(|_| Trouble::Own(Errno::EINVAL))?;
-        let proc = file::open_absolute(&path, libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
-        Ok(Self { tid, architecture, proc })
+        let proc =
+            file::open_absolute(&path, libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
+        Ok(Self {
+            tid,
+            architecture,
+            proc,
+        })
     }
 
     /// Size of a pointer, `long` and `time_t` of the caller, bytes.
     #[must_use]
     pub fn word(&self) -> usize {
-        if self.architecture == Architecture::I386 { 4 } else { 8 }
+        if self.architecture == Architecture::I386 {
+            4
+        } else {
+            8
+        }
     }
 
     /// A path (or other string below `PATH_MAX`) at `address`.
@@ -76,7 +85,9 @@ impl Target {
         let mut wish = 512;
         while text.len() < PATH_MAX {
             let at = address.wrapping_add(text.len() as u64);
-            let length = wish.min((PAGE - at % PAGE) as usize).min(PATH_MAX - text.len());
+            let length = wish
+                .min((PAGE - at % PAGE) as usize)
+                .min(PATH_MAX - text.len());
             let chunk = process::read_memory(self.tid, at, length).map_err(Trouble::looking)?;
             if chunk.is_empty() {
                 return Err(Trouble::Fault(Errno::EFAULT));
@@ -97,7 +108,11 @@ impl Target {
     /// `EFAULT`; [`Trouble::Unreadable`].
     pub fn bytes(&self, address: u64, length: usize) -> Result<Vec<u8>, Trouble> {
         let bytes = process::read_memory(self.tid, address, length).map_err(Trouble::looking)?;
-        if bytes.len() == length { Ok(bytes) } else { Err(Trouble::Fault(Errno::EFAULT)) }
+        if bytes.len() == length {
+            Ok(bytes)
+        } else {
+            Err(Trouble::Fault(Errno::EFAULT))
+        }
     }
 
     /// The directory that this descriptor number, or `AT_FDCWD`, stands for as the start of a path.
@@ -105,7 +120,11 @@ impl Target {
     /// # Errors
     /// `EBADF`; [`Trouble::Unreadable`].
     pub fn base(&self, number: i32) -> Result<Object, Trouble> {
-        if number == libc::AT_FDCWD { self.held(c"cwd") } else { self.descriptor(number) }
+        if number == libc::AT_FDCWD {
+            self.held(c"cwd")
+        } else {
+            self.descriptor(number)
+        }
     }
 
     /// What descriptor `number` holds, as `O_PATH`.
@@ -123,12 +142,15 @@ impl Target {
     /// Whether a descriptor was opened with `O_PATH`.
     #[must_use]
     pub fn only_names(&self, number: i32) -> bool {
-        let Ok(link) = CString::new(format!("fd/{number}")) else { return false };
+        let Ok(link) = CString::new(format!("fd/{number}")) else {
+            return false;
+        };
         // procfs shows the ways in which a descriptor is open as the permissions of its link.
         if file::stat_entry(self.proc(), &link).is_ok_and(|stat| stat.mode & 0o700 != 0) {
             return false;
         }
-        let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.tid)).unwrap_or_default();
+        let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.tid))
+            .unwrap_or_default();
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
         flags.is_some_and(|flags| flags & libc::O_PATH != 0)
@@ -149,7 +171,10 @@ impl Target {
     }
 
     fn held(&self, name: &CStr) -> Result<Object, Trouble> {
-        let how = OpenHow { flags: libc::O_PATH as u64, ..OpenHow::default() };
+        let how = OpenHow {
+            flags: libc::O_PATH as u64,
+            ..OpenHow::default()
+        };
         match file::open(self.proc.as_fd(), name, how) {
             Ok(fd) => Object::new(fd).map_err(Trouble::Own),
             Err(Errno::ENOENT) => Err(Trouble::Fault(Errno::EBADF)),
@@ -183,7 +208,8 @@ impl Target {
     /// # Errors
     /// [`Trouble::Own`] when it is gone.
     pub fn status(&self) -> Result<Status, Trouble> {
-        let text = std::fs::read(format!("/proc/{}/status", self.tid)).map_err(|_| Trouble::Own(Errno::ESRCH))?;
+        let text = std::fs::read(format!("/proc/{}/status", self.tid))
+            .map_err(|_| Trouble::Own(Errno::ESRCH))?;
         Status::parse(&String::from_utf8_lossy(&text)).ok_or(Trouble::Own(Errno::EINVAL))
     }
 
@@ -193,7 +219,9 @@ impl Target {
         let theirs = file::read_link(self.proc(), c"ns/user");
         let ours = std::fs::read_link("/proc/self/ns/user");
         match (theirs, ours) {
-            (Ok(theirs), Ok(ours)) if theirs == std::os::unix::ffi::OsStrExt::as_bytes(ours.as_os_str()) => {
+            (Ok(theirs), Ok(ours))
+                if theirs == std::os::unix::ffi::OsStrExt::as_bytes(ours.as_os_str()) =>
+            {
                 UserNamespace::Ours
             }
             _ => UserNamespace::Another,
@@ -246,9 +274,16 @@ impl Status {
         let mut status = Self::default();
         let (mut pending, mut blocked, mut caught) = (0_u64, 0_u64, 0_u64);
         for line in text.lines() {
-            let Some((key, value)) = line.split_once(':') else { continue };
+            let Some((key, value)) = line.split_once(':') else {
+                continue;
+            };
             let value = value.trim();
-            let last = || value.split_whitespace().nth(3).and_then(|id| id.parse().ok());
+            let last = || {
+                value
+                    .split_whitespace()
+                    .nth(3)
+                    .and_then(|id| id.parse().ok())
+            };
             let bits = || u64::from_str_radix(value, 16).ok();
             match key {
                 "Umask" => status.umask = u32::from_str_radix(value, 8).ok()?,
@@ -256,7 +291,12 @@ impl Status {
                 "PPid" => status.parent = value.parse().ok()?,
                 "Uid" => status.user = last()?,
                 "Gid" => status.group = last()?,
-                "Groups" => status.groups = value.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
+                "Groups" => {
+                    status.groups = value
+                        .split_whitespace()
+                        .filter_map(|id| id.parse().ok())
+                        .collect()
+                }
                 "SigPnd" | "ShdPnd" => pending |= bits()?,
                 "SigBlk" => blocked = bits()?,
                 "SigCgt" => caught = bits()?,

@@ -29,7 +29,11 @@ impl Mark {
     /// The mark of what statx(2) described.
     #[must_use]
     pub fn new(stat: &Stat) -> Self {
-        Self { dev: stat.dev, ino: stat.ino, birth: stat.birth }
+        Self {
+            dev: stat.dev,
+            ino: stat.ino,
+            birth: stat.birth,
+        }
     }
 }
 
@@ -128,14 +132,24 @@ impl Territory {
         let granted = granted.iter().map(Mark::new).collect();
         let mut places: HashMap<Identity, (Level, RuleId)> = HashMap::new();
         for place in &plan.places {
-            let Some(identity) = place.identity else { continue };
+            let Some(identity) = place.identity else {
+                continue;
+            };
             let slot = places.entry(identity).or_insert((place.level, place.rule));
             if place.level < slot.0 {
                 *slot = (place.level, place.rule);
             }
         }
-        let kept = plan.kept.iter().map(|kept| (kept.identity, kept.rule)).collect();
-        let kept_paths = plan.kept.iter().map(|kept| (kept.path.clone(), kept.rule)).collect();
+        let kept = plan
+            .kept
+            .iter()
+            .map(|kept| (kept.identity, kept.rule))
+            .collect();
+        let kept_paths = plan
+            .kept
+            .iter()
+            .map(|kept| (kept.path.clone(), kept.rule))
+            .collect();
         let missing = plan
             .places
             .iter()
@@ -143,7 +157,17 @@ impl Territory {
             .map(|place| (place.path.clone(), place.rule))
             .collect();
         let known = RwLock::default();
-        Self { plan, granted, places, kept, kept_paths, missing, links, known, generation: AtomicU64::new(0) }
+        Self {
+            plan,
+            granted,
+            places,
+            kept,
+            kept_paths,
+            missing,
+            links,
+            known,
+            generation: AtomicU64::new(0),
+        }
     }
 
     /// The plan.
@@ -202,7 +226,13 @@ impl Territory {
             PROC_SUPER_MAGIC => Names::PerProcess,
             _ => Names::Common,
         };
-        Ok(Standing { path, level, rule, wall, names })
+        Ok(Standing {
+            path,
+            level,
+            rule,
+            wall,
+            names,
+        })
     }
 
     /// Goes up until something is known.
@@ -211,7 +241,11 @@ impl Territory {
         loop {
             let identity = identity(&at.stat);
             if let Some(place) = self.places.get(&identity) {
-                let wall = if self.granted.contains(&Mark::new(&at.stat)) { Wall::Grants } else { Wall::Refuses };
+                let wall = if self.granted.contains(&Mark::new(&at.stat)) {
+                    Wall::Grants
+                } else {
+                    Wall::Refuses
+                };
                 return Ok((Some(*place), wall));
             }
             if self.granted.contains(&Mark::new(&at.stat)) {
@@ -220,13 +254,18 @@ impl Territory {
             if self.kept.contains_key(&identity) {
                 return Ok((None, Wall::Refuses));
             }
-            let how = OpenHow { flags: (libc::O_PATH | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
+            let how = OpenHow {
+                flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
+                ..OpenHow::default()
+            };
             let parent = match file::open(at.as_fd(), c"..", how) {
                 // A directory that may not be entered, by us as by the target: its path alone has to do.
                 Err(Errno::EACCES) => return Ok((None, Wall::Refuses)),
                 other => Object::new(other?)?,
             };
-            if (parent.stat.dev, parent.stat.ino, parent.stat.mount) == (at.stat.dev, at.stat.ino, at.stat.mount) {
+            if (parent.stat.dev, parent.stat.ino, parent.stat.mount)
+                == (at.stat.dev, at.stat.ino, at.stat.mount)
+            {
                 return Ok((None, Wall::Refuses));
             }
             at = parent;
@@ -251,7 +290,10 @@ impl Territory {
     /// When its directory cannot be looked at.
     pub fn entry(&self, entry: &Entry) -> Result<Facts, Errno> {
         let standing = self.standing(&entry.dir)?;
-        let path = standing.path.as_ref().map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
+        let path = standing
+            .path
+            .as_ref()
+            .map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
         let stat = entry.object.as_ref().map(|object| &object.stat);
         Ok(self.about(path, &standing, stat))
     }
@@ -266,7 +308,9 @@ impl Territory {
                 (level, rule) = (found.level, found.rule.or(rule));
             }
         }
-        let mut kept = path.as_ref().and_then(|path| self.kept_paths.get(path).copied());
+        let mut kept = path
+            .as_ref()
+            .and_then(|path| self.kept_paths.get(path).copied());
         if let Some(stat) = stat {
             let identity = identity(stat);
             if stat.kind() == libc::S_IFDIR
@@ -312,19 +356,33 @@ impl Territory {
     }
 
     fn missing_below(&self, path: &Path) -> Option<RuleId> {
-        self.missing.iter().find(|(place, _)| place != path && place.starts_with(path)).map(|(_, rule)| *rule)
+        self.missing
+            .iter()
+            .find(|(place, _)| place != path && place.starts_with(path))
+            .map(|(_, rule)| *rule)
     }
 
     /// The rule of a missing place that would come to exist if the directory `source` were called `path`.
     #[must_use]
     pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
-        let below = self.missing.iter().filter(|(place, _)| place != path && place.starts_with(path));
+        let below = self
+            .missing
+            .iter()
+            .filter(|(place, _)| place != path && place.starts_with(path));
         below
             .filter_map(|(place, rule)| place.strip_prefix(path).ok().map(|rest| (rest, *rule)))
             .find(|(rest, _)| {
-                let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else { return true };
-                let how = OpenHow { flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64, ..OpenHow::default() };
-                !matches!(file::open(source.as_fd(), &rest, how), Err(Errno::ENOENT | Errno::ENOTDIR))
+                let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
+                    return true;
+                };
+                let how = OpenHow {
+                    flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
+                    ..OpenHow::default()
+                };
+                !matches!(
+                    file::open(source.as_fd(), &rest, how),
+                    Err(Errno::ENOENT | Errno::ENOTDIR)
+                )
             })
             .map(|(_, rule)| rule)
     }
@@ -337,7 +395,9 @@ impl Territory {
     /// A file that was reached through a descriptor: the kernel says under which name it was opened.
     fn file(&self, object: &Object) -> Result<Facts, Errno> {
         for _ in 0..8 {
-            let Some(path) = path_of(object) else { return Ok(self.unrooted(object)) };
+            let Some(path) = path_of(object) else {
+                return Ok(self.unrooted(object));
+            };
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
                 return Ok(self.unrooted(object));
             };
@@ -349,15 +409,26 @@ impl Territory {
                 resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
             };
             let root = file::open_absolute(c"/", libc::O_PATH)?;
-            let below = CString::new(parent.to_bytes().strip_prefix(b"/").unwrap_or(parent.to_bytes()))
-                .map_err(|_| Errno::EINVAL)?;
-            let dir = if below.is_empty() { Ok(root) } else { file::open(root.as_fd(), &below, how) };
+            let below = CString::new(
+                parent
+                    .to_bytes()
+                    .strip_prefix(b"/")
+                    .unwrap_or(parent.to_bytes()),
+            )
+            .map_err(|_| Errno::EINVAL)?;
+            let dir = if below.is_empty() {
+                Ok(root)
+            } else {
+                file::open(root.as_fd(), &below, how)
+            };
             let dir = match dir {
                 Ok(dir) => dir,
                 // We may not go there, as the target may not; the descriptor came another way. The kernel's own word for
                 // the path has to do.
                 Err(Errno::EACCES) => {
-                    let found = path.parent().map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
+                    let found = path
+                        .parent()
+                        .map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
                     let standing = Standing {
                         path: path.parent().map(Path::to_path_buf),
                         level: found.level,
@@ -403,11 +474,18 @@ impl Territory {
 
 /// The type of an object, where a character device that leads to raw memory or disks counts as a block device.
 fn kind(stat: &Stat) -> u32 {
-    if file::is_raw_device(stat) { libc::S_IFBLK } else { stat.kind() }
+    if file::is_raw_device(stat) {
+        libc::S_IFBLK
+    } else {
+        stat.kind()
+    }
 }
 
 fn identity(stat: &Stat) -> Identity {
-    Identity { dev: stat.dev, ino: stat.ino }
+    Identity {
+        dev: stat.dev,
+        ino: stat.ino,
+    }
 }
 
 /// The path of something held; none when it has none: pipes, sockets, removed files.

@@ -36,7 +36,10 @@ pub struct Capabilities {
 /// # Errors
 /// As capget(2).
 pub fn capabilities() -> Result<Capabilities, Errno> {
-    let mut header = CapabilityHeader { version: VERSION_3, pid: 0 };
+    let mut header = CapabilityHeader {
+        version: VERSION_3,
+        pid: 0,
+    };
     let mut data = [CapabilityData::default(); 2];
     // SAFETY: both structures are live and of the layout of version 3.
     check(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, data.as_mut_ptr()) })?;
@@ -53,7 +56,10 @@ pub fn capabilities() -> Result<Capabilities, Errno> {
 /// # Errors
 /// As capset(2).
 pub fn set_capabilities(sets: Capabilities) -> Result<(), Errno> {
-    let mut header = CapabilityHeader { version: VERSION_3, pid: 0 };
+    let mut header = CapabilityHeader {
+        version: VERSION_3,
+        pid: 0,
+    };
     let part = |shift: u32| CapabilityData {
         effective: (sets.effective >> shift) as u32,
         permitted: (sets.permitted >> shift) as u32,

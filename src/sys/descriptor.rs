@@ -25,7 +25,14 @@ pub enum Received {
 pub fn send(socket: BorrowedFd<'_>, descriptor: BorrowedFd<'_>) -> Result<(), Errno> {
     let fds = [descriptor.as_raw_fd()];
     let control = [ControlMessage::ScmRights(&fds)];
-    sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(b"d")], &control, MsgFlags::MSG_NOSIGNAL, None).map(drop)
+    sendmsg::<()>(
+        socket.as_raw_fd(),
+        &[IoSlice::new(b"d")],
+        &control,
+        MsgFlags::MSG_NOSIGNAL,
+        None,
+    )
+    .map(drop)
 }
 
 /// Sends bytes over a UNIX socket, as one message.
@@ -33,7 +40,14 @@ pub fn send(socket: BorrowedFd<'_>, descriptor: BorrowedFd<'_>) -> Result<(), Er
 /// # Errors
 /// As sendmsg(2).
 pub fn send_bytes(socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
-    sendmsg::<()>(socket.as_raw_fd(), &[IoSlice::new(bytes)], &[], MsgFlags::MSG_NOSIGNAL, None).map(drop)
+    sendmsg::<()>(
+        socket.as_raw_fd(),
+        &[IoSlice::new(bytes)],
+        &[],
+        MsgFlags::MSG_NOSIGNAL,
+        None,
+    )
+    .map(drop)
 }
 
 /// Waits for one message.
@@ -45,7 +59,12 @@ pub fn receive(socket: BorrowedFd<'_>) -> Result<Received, Errno> {
     let mut space = nix::cmsg_space!(RawFd);
     let (length, fd) = loop {
         let mut data = [IoSliceMut::new(&mut buffer)];
-        match recvmsg::<()>(socket.as_raw_fd(), &mut data, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC) {
+        match recvmsg::<()>(
+            socket.as_raw_fd(),
+            &mut data,
+            Some(&mut space),
+            MsgFlags::MSG_CMSG_CLOEXEC,
+        ) {
             Err(Errno::EINTR) => {}
             Err(Errno::ECONNRESET) => return Ok(Received::Closed),
             Err(error) => return Err(error),
@@ -65,7 +84,11 @@ pub fn receive(socket: BorrowedFd<'_>) -> Result<Received, Errno> {
         return Ok(Received::Descriptor(unsafe { OwnedFd::from_raw_fd(fd) }));
     }
     buffer.truncate(length);
-    Ok(if length == 0 { Received::Closed } else { Received::Bytes(buffer) })
+    Ok(if length == 0 {
+        Received::Closed
+    } else {
+        Received::Bytes(buffer)
+    })
 }
 
 /// pidfd_open(2).
@@ -85,7 +108,8 @@ pub fn open_process(pid: i32, flags: u32) -> Result<OwnedFd, Errno> {
 /// As pidfd_getfd(2).
 pub fn take(process: BorrowedFd<'_>, number: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: no pointers.
-    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0) })?;
+    let fd =
+        check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0) })?;
     // SAFETY: the kernel has just made this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
@@ -96,14 +120,22 @@ pub fn take(process: BorrowedFd<'_>, number: i32) -> Result<OwnedFd, Errno> {
 /// As dup2(2).
 pub fn replace(number: RawFd, with: BorrowedFd<'_>) -> Result<(), Errno> {
     // SAFETY: no pointers; the standard streams are not owned by any value of ours.
-    check(libc::c_long::from(unsafe { libc::dup2(with.as_raw_fd(), number) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::dup2(with.as_raw_fd(), number)
+    }))
+    .map(drop)
 }
 
 /// Closes what the caller of guard handed down beside the standard streams: everything that would outlive execve(2).
 /// guard's own descriptors all are close-on-exec.
 pub fn close_inherited() {
-    let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let numbers: Vec<RawFd> = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    let numbers = std::fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let numbers: Vec<RawFd> = numbers
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {
         // SAFETY: no pointers; asks for the descriptor's flags.
         let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };

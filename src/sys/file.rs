@@ -45,7 +45,15 @@ pub fn open(dir: BorrowedFd<'_>, name: &CStr, how: OpenHow) -> Result<OwnedFd, E
 /// # Errors
 /// As openat2(2).
 pub fn open_absolute(path: &CStr, flags: i32) -> Result<OwnedFd, Errno> {
-    open_raw(libc::AT_FDCWD, path, OpenHow { flags: flags as u64, mode: 0, resolve: 0 })
+    open_raw(
+        libc::AT_FDCWD,
+        path,
+        OpenHow {
+            flags: flags as u64,
+            mode: 0,
+            resolve: 0,
+        },
+    )
 }
 
 /// openat2(2) from the calling thread's working directory.
@@ -60,7 +68,13 @@ fn open_raw(dir: RawFd, name: &CStr, mut how: OpenHow) -> Result<OwnedFd, Errno>
     how.flags |= libc::O_CLOEXEC as u64;
     // SAFETY: `name` is a terminated string and `how` a live open_how of the size given; the kernel only reads them.
     let fd = check(unsafe {
-        libc::syscall(libc::SYS_openat2, dir, name.as_ptr(), &raw const how, size_of::<OpenHow>())
+        libc::syscall(
+            libc::SYS_openat2,
+            dir,
+            name.as_ptr(),
+            &raw const how,
+            size_of::<OpenHow>(),
+        )
     })?;
     // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
@@ -116,7 +130,13 @@ fn statx(dir: RawFd, name: &CStr, flags: i32) -> Result<Stat, Errno> {
     let mask = libc::STATX_BASIC_STATS | libc::STATX_BTIME | libc::STATX_MNT_ID;
     // SAFETY: `name` is terminated, `buffer` is live and of the type that the kernel fills.
     check(libc::c_long::from(unsafe {
-        libc::statx(dir, name.as_ptr(), flags | libc::AT_NO_AUTOMOUNT, mask, &raw mut buffer)
+        libc::statx(
+            dir,
+            name.as_ptr(),
+            flags | libc::AT_NO_AUTOMOUNT,
+            mask,
+            &raw mut buffer,
+        )
     }))?;
     let birth = if buffer.stx_mask & libc::STATX_BTIME == 0 {
         0
@@ -160,7 +180,9 @@ pub fn file_system(fd: BorrowedFd<'_>) -> Result<i64, Errno> {
     // SAFETY: statfs is plain data; all zeroes is a value of it.
     let mut buffer: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `buffer` is live and of the type that the kernel fills.
-    check(libc::c_long::from(unsafe { libc::fstatfs(fd.as_raw_fd(), &raw mut buffer) }))?;
+    check(libc::c_long::from(unsafe {
+        libc::fstatfs(fd.as_raw_fd(), &raw mut buffer)
+    }))?;
     Ok(buffer.f_type as i64)
 }
 
@@ -176,7 +198,8 @@ fn read_link_raw(dir: RawFd, name: &CStr) -> Result<Vec<u8>, Errno> {
     let mut buffer = vec![0_u8; 4097];
     // SAFETY: `name` is terminated; the kernel writes at most the length given into the live buffer.
     let length = check(unsafe {
-        libc::readlinkat(dir, name.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) as libc::c_long
+        libc::readlinkat(dir, name.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len())
+            as libc::c_long
     })?;
     if length as usize == buffer.len() {
         return Err(Errno::ENAMETOOLONG);
@@ -205,7 +228,10 @@ pub fn path_of(fd: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
 /// As mkdirat(2).
 pub fn make_dir(dir: BorrowedFd<'_>, name: &CStr, mode: u32) -> Result<(), Errno> {
     // SAFETY: `name` is terminated.
-    check(libc::c_long::from(unsafe { libc::mkdirat(dir.as_raw_fd(), name.as_ptr(), mode) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::mkdirat(dir.as_raw_fd(), name.as_ptr(), mode)
+    }))
+    .map(drop)
 }
 
 /// mknodat(2). The calling thread's umask applies.
@@ -215,7 +241,13 @@ pub fn make_dir(dir: BorrowedFd<'_>, name: &CStr, mode: u32) -> Result<(), Errno
 pub fn make_node(dir: BorrowedFd<'_>, name: &CStr, mode: u32, device: u64) -> Result<(), Errno> {
     // SAFETY: `name` is terminated. The raw call, since the C library's checks are not the kernel's.
     check(unsafe {
-        libc::syscall(libc::SYS_mknodat, dir.as_raw_fd(), name.as_ptr(), mode, device as libc::c_uint)
+        libc::syscall(
+            libc::SYS_mknodat,
+            dir.as_raw_fd(),
+            name.as_ptr(),
+            mode,
+            device as libc::c_uint,
+        )
     })
     .map(drop)
 }
@@ -226,7 +258,10 @@ pub fn make_node(dir: BorrowedFd<'_>, name: &CStr, mode: u32, device: u64) -> Re
 /// As symlinkat(2).
 pub fn make_symlink(content: &CStr, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     // SAFETY: both strings are terminated.
-    check(libc::c_long::from(unsafe { libc::symlinkat(content.as_ptr(), dir.as_raw_fd(), name.as_ptr()) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::symlinkat(content.as_ptr(), dir.as_raw_fd(), name.as_ptr())
+    }))
+    .map(drop)
 }
 
 /// unlinkat(2) with `AT_REMOVEDIR` or without.
@@ -235,7 +270,10 @@ pub fn make_symlink(content: &CStr, dir: BorrowedFd<'_>, name: &CStr) -> Result<
 /// As unlinkat(2).
 pub fn unlink(dir: BorrowedFd<'_>, name: &CStr, flags: i32) -> Result<(), Errno> {
     // SAFETY: `name` is terminated.
-    check(libc::c_long::from(unsafe { libc::unlinkat(dir.as_raw_fd(), name.as_ptr(), flags) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::unlinkat(dir.as_raw_fd(), name.as_ptr(), flags)
+    }))
+    .map(drop)
 }
 
 /// renameat2(2).
@@ -270,7 +308,13 @@ pub fn rename(
 pub fn link(from: BorrowedFd<'_>, old: &CStr, to: BorrowedFd<'_>, new: &CStr) -> Result<(), Errno> {
     // SAFETY: both names are terminated.
     check(libc::c_long::from(unsafe {
-        libc::linkat(from.as_raw_fd(), old.as_ptr(), to.as_raw_fd(), new.as_ptr(), 0)
+        libc::linkat(
+            from.as_raw_fd(),
+            old.as_ptr(),
+            to.as_raw_fd(),
+            new.as_ptr(),
+            0,
+        )
     }))
     .map(drop)
 }
@@ -283,7 +327,13 @@ pub fn link_held(object: BorrowedFd<'_>, to: BorrowedFd<'_>, new: &CStr) -> Resu
     let path = magic_path(object);
     // SAFETY: both names are terminated.
     check(libc::c_long::from(unsafe {
-        libc::linkat(libc::AT_FDCWD, path.as_ptr(), to.as_raw_fd(), new.as_ptr(), libc::AT_SYMLINK_FOLLOW)
+        libc::linkat(
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            to.as_raw_fd(),
+            new.as_ptr(),
+            libc::AT_SYMLINK_FOLLOW,
+        )
     }))
     .map(drop)
 }
@@ -295,7 +345,10 @@ pub fn link_held(object: BorrowedFd<'_>, to: BorrowedFd<'_>, new: &CStr) -> Resu
 pub fn truncate_held(object: BorrowedFd<'_>, length: i64) -> Result<(), Errno> {
     let path = magic_path(object);
     // SAFETY: the path is terminated.
-    check(libc::c_long::from(unsafe { libc::truncate(path.as_ptr(), length) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::truncate(path.as_ptr(), length)
+    }))
+    .map(drop)
 }
 
 /// bind(2) with a raw address.
@@ -305,7 +358,12 @@ pub fn truncate_held(object: BorrowedFd<'_>, length: i64) -> Result<(), Errno> {
 pub fn bind(socket: BorrowedFd<'_>, address: &[u8]) -> Result<(), Errno> {
     // SAFETY: the kernel reads as many bytes as the slice has.
     check(unsafe {
-        libc::syscall(libc::SYS_bind, socket.as_raw_fd(), address.as_ptr(), address.len() as libc::c_uint)
+        libc::syscall(
+            libc::SYS_bind,
+            socket.as_raw_fd(),
+            address.as_ptr(),
+            address.len() as libc::c_uint,
+        )
     })
     .map(drop)
 }
@@ -335,7 +393,12 @@ pub fn list(dir: BorrowedFd<'_>) -> Result<Vec<(CString, u8)>, Errno> {
     loop {
         // SAFETY: the kernel writes at most the length given into the live buffer.
         let length = check(unsafe {
-            libc::syscall(libc::SYS_getdents64, dir.as_raw_fd(), buffer.as_mut_ptr(), buffer.len())
+            libc::syscall(
+                libc::SYS_getdents64,
+                dir.as_raw_fd(),
+                buffer.as_mut_ptr(),
+                buffer.len(),
+            )
         })? as usize;
         if length == 0 {
             return Ok(entries);

@@ -16,7 +16,10 @@ use super::{Errno, check};
 pub fn set_mode(object: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
     let path = magic_path(object);
     // SAFETY: the path is terminated.
-    check(libc::c_long::from(unsafe { libc::chmod(path.as_ptr(), mode) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::chmod(path.as_ptr(), mode)
+    }))
+    .map(drop)
 }
 
 /// fchownat(2) with `AT_EMPTY_PATH`; `u32::MAX` leaves an id as it is.
@@ -26,7 +29,13 @@ pub fn set_mode(object: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
 pub fn set_owner(object: BorrowedFd<'_>, user: u32, group: u32) -> Result<(), Errno> {
     // SAFETY: the path is a terminated literal.
     check(libc::c_long::from(unsafe {
-        libc::fchownat(object.as_raw_fd(), c"".as_ptr(), user, group, libc::AT_EMPTY_PATH)
+        libc::fchownat(
+            object.as_raw_fd(),
+            c"".as_ptr(),
+            user,
+            group,
+            libc::AT_EMPTY_PATH,
+        )
     }))
     .map(drop)
 }
@@ -46,10 +55,18 @@ pub struct Time {
 /// # Errors
 /// As utimensat(2).
 pub fn set_times(object: BorrowedFd<'_>, times: Option<[Time; 2]>) -> Result<(), Errno> {
-    let pointer = times.as_ref().map_or(std::ptr::null(), |pair| pair.as_ptr());
+    let pointer = times
+        .as_ref()
+        .map_or(std::ptr::null(), |pair| pair.as_ptr());
     // SAFETY: the path is a terminated literal; `pointer` is null or leads to two timespecs of the 64-bit layout.
     check(unsafe {
-        libc::syscall(libc::SYS_utimensat, object.as_raw_fd(), c"".as_ptr(), pointer, libc::AT_EMPTY_PATH)
+        libc::syscall(
+            libc::SYS_utimensat,
+            object.as_raw_fd(),
+            c"".as_ptr(),
+            pointer,
+            libc::AT_EMPTY_PATH,
+        )
     })
     .map(drop)
 }
@@ -58,11 +75,22 @@ pub fn set_times(object: BorrowedFd<'_>, times: Option<[Time; 2]>) -> Result<(),
 ///
 /// # Errors
 /// As setxattr(2).
-pub fn set_attribute(object: BorrowedFd<'_>, name: &CStr, value: &[u8], flags: i32) -> Result<(), Errno> {
+pub fn set_attribute(
+    object: BorrowedFd<'_>,
+    name: &CStr,
+    value: &[u8],
+    flags: i32,
+) -> Result<(), Errno> {
     let path = magic_path(object);
     // SAFETY: path and name are terminated; the kernel reads as many bytes of the value as it has.
     check(libc::c_long::from(unsafe {
-        libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), flags)
+        libc::setxattr(
+            path.as_ptr(),
+            name.as_ptr(),
+            value.as_ptr().cast(),
+            value.len(),
+            flags,
+        )
     }))
     .map(drop)
 }
@@ -74,7 +102,10 @@ pub fn set_attribute(object: BorrowedFd<'_>, name: &CStr, value: &[u8], flags: i
 pub fn remove_attribute(object: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     let path = magic_path(object);
     // SAFETY: path and name are terminated.
-    check(libc::c_long::from(unsafe { libc::removexattr(path.as_ptr(), name.as_ptr()) })).map(drop)
+    check(libc::c_long::from(unsafe {
+        libc::removexattr(path.as_ptr(), name.as_ptr())
+    }))
+    .map(drop)
 }
 
 /// file_setattr(2) (Linux 6.17) with the structure as the target gave it.
@@ -104,5 +135,12 @@ pub fn set_file_attributes(object: BorrowedFd<'_>, attributes: &[u8]) -> Result<
 pub fn control(object: BorrowedFd<'_>, request: u32, argument: &mut [u8]) -> Result<i64, Errno> {
     // SAFETY: the requests that guard performs read or write a structure of at most the size that the request's own
     // number encodes; the caller passes a buffer of at least that size.
-    check(unsafe { libc::syscall(libc::SYS_ioctl, object.as_raw_fd(), request, argument.as_mut_ptr()) })
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            object.as_raw_fd(),
+            request,
+            argument.as_mut_ptr(),
+        )
+    })
 }

@@ -13,5 +13,9 @@ pub use nix::errno::Errno;
 
 /// Turns the return value of a system call (-1 and `errno`, as the C library gives it) into a result.
 fn check(returned: libc::c_long) -> Result<libc::c_long, Errno> {
-    if returned == -1 { Err(Errno::last()) } else { Ok(returned) }
+    if returned == -1 {
+        Err(Errno::last())
+    } else {
+        Ok(returned)
+    }
 }

@@ -28,9 +28,15 @@ pub fn fork(job: impl FnOnce() -> i32) -> Result<i32, Errno> {
 /// execvpe(3). Returns only on failure.
 #[must_use]
 pub fn execute(command: &[CString], environment: &[CString]) -> Errno {
-    let Some(program) = command.first() else { return Errno::ENOENT };
+    let Some(program) = command.first() else {
+        return Errno::ENOENT;
+    };
     let list = |words: &[CString]| -> Vec<*const libc::c_char> {
-        words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect()
+        words
+            .iter()
+            .map(|word| word.as_ptr())
+            .chain([std::ptr::null()])
+            .collect()
     };
     let (arguments, environment) = (list(command), list(environment));
     // SAFETY: terminated strings in lists that end with null.
@@ -85,7 +91,12 @@ pub fn unshare_file_state() -> Result<(), Errno> {
 /// As socketpair(2).
 pub fn socket_pair() -> Result<(OwnedFd, OwnedFd), Errno> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-    socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
+    socketpair(
+        AddressFamily::Unix,
+        SockType::SeqPacket,
+        None,
+        SockFlag::SOCK_CLOEXEC,
+    )
 }
 
 /// What another process's memory holds at `address`, as much as can be read of `length` bytes.
@@ -97,8 +108,14 @@ pub fn read_memory(tid: i32, address: u64, length: usize) -> Result<Vec<u8>, Err
         return Ok(Vec::new());
     }
     let mut buffer = vec![0_u8; length];
-    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: length };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length };
+    let local = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: length,
+    };
+    let remote = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: length,
+    };
     // SAFETY: `local` describes the live buffer; `remote` is an address of the other process, checked by the kernel.
     let got = check(unsafe {
         libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) as libc::c_long
@@ -126,7 +143,10 @@ pub enum Change {
 /// `ECHILD` when there are no children.
 pub fn next_change() -> Result<Option<(i32, Change)>, Errno> {
     use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-    let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED | WaitPidFlag::WCONTINUED | WaitPidFlag::__WALL;
+    let flags = WaitPidFlag::WNOHANG
+        | WaitPidFlag::WUNTRACED
+        | WaitPidFlag::WCONTINUED
+        | WaitPidFlag::__WALL;
     Ok(match waitpid(None, Some(flags))? {
         WaitStatus::Exited(pid, status) => Some((pid.as_raw(), Change::Exited(status))),
         WaitStatus::Signaled(pid, signal, _) => Some((pid.as_raw(), Change::Killed(signal as i32))),
@@ -150,7 +170,10 @@ pub fn landlock_version() -> u32 {
 /// # Errors
 /// `EINVAL` when a word holds a zero byte.
 pub fn words(command: &[impl AsRef<OsStr>]) -> Result<Vec<CString>, Errno> {
-    command.iter().map(|word| CString::new(word.as_ref().as_bytes()).map_err(|_| Errno::EINVAL)).collect()
+    command
+        .iter()
+        .map(|word| CString::new(word.as_ref().as_bytes()).map_err(|_| Errno::EINVAL))
+        .collect()
 }
 
 /// An own descriptor by number, borrowed for as long as the process keeps it open.
@@ -166,7 +189,9 @@ pub fn standard_error() -> BorrowedFd<'static> {
 /// As fcntl(2).
 pub fn duplicate(fd: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     // SAFETY: no pointers.
-    let copy = check(libc::c_long::from(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) }))?;
+    let copy = check(libc::c_long::from(unsafe {
+        libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3)
+    }))?;
     // SAFETY: the kernel has just made this descriptor for us.
     Ok(unsafe { OwnedFd::from_raw_fd(copy as RawFd) })
 }

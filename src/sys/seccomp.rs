@@ -84,7 +84,10 @@ struct AddDescriptor {
 /// kernels before 5.19.
 pub fn install(filter: &[Instruction]) -> Result<OwnedFd, Errno> {
     let length = u16::try_from(filter.len()).map_err(|_| Errno::E2BIG)?;
-    let program = Program { length, instructions: filter.as_ptr() };
+    let program = Program {
+        length,
+        instructions: filter.as_ptr(),
+    };
     // SAFETY: `program` leads to as many instructions as it says; the kernel copies them.
     let fd = check(unsafe {
         libc::syscall(
@@ -106,7 +109,11 @@ pub fn check_sizes() -> Result<(), Errno> {
     let mut sizes = [0_u16; 3];
     // SAFETY: the kernel writes three 16-bit sizes.
     check(unsafe { libc::syscall(libc::SYS_seccomp, GET_NOTIF_SIZES, 0, sizes.as_mut_ptr()) })?;
-    if sizes == [80, 24, 64] { Ok(()) } else { Err(Errno::EINVAL) }
+    if sizes == [80, 24, 64] {
+        Ok(())
+    } else {
+        Err(Errno::EINVAL)
+    }
 }
 
 /// The end of a filter at which its calls arrive.
@@ -150,7 +157,12 @@ impl Listener {
     /// # Errors
     /// `ENOENT` when the caller is gone.
     pub fn answer_continue(&self, id: u64) -> Result<(), Errno> {
-        self.send(&Response { id, value: 0, error: 0, flags: CONTINUE })
+        self.send(&Response {
+            id,
+            value: 0,
+            error: 0,
+            flags: CONTINUE,
+        })
     }
 
     /// Answers with a result.
@@ -159,8 +171,18 @@ impl Listener {
     /// `ENOENT` when the caller is gone.
     pub fn answer(&self, id: u64, result: Result<i64, Errno>) -> Result<(), Errno> {
         self.send(&match result {
-            Ok(value) => Response { id, value, error: 0, flags: 0 },
-            Err(error) => Response { id, value: 0, error: -(error as i32), flags: 0 },
+            Ok(value) => Response {
+                id,
+                value,
+                error: 0,
+                flags: 0,
+            },
+            Err(error) => Response {
+                id,
+                value: 0,
+                error: -(error as i32),
+                flags: 0,
+            },
         })
     }
 
@@ -171,13 +193,22 @@ impl Listener {
     /// `ENOENT` when the caller is gone.
     pub fn answer_interrupted(&self, id: u64) -> Result<(), Errno> {
         const ERESTARTSYS: i32 = 512;
-        self.send(&Response { id, value: 0, error: -ERESTARTSYS, flags: 0 })
+        self.send(&Response {
+            id,
+            value: 0,
+            error: -ERESTARTSYS,
+            flags: 0,
+        })
     }
 
     fn send(&self, response: &Response) -> Result<(), Errno> {
         // SAFETY: the structure is live and of the size that the request encodes.
         check(libc::c_long::from(unsafe {
-            libc::ioctl(self.0.as_raw_fd(), NOTIF_SEND as _, std::ptr::from_ref(response))
+            libc::ioctl(
+                self.0.as_raw_fd(),
+                NOTIF_SEND as _,
+                std::ptr::from_ref(response),
+            )
         }))
         .map(drop)
     }
@@ -209,7 +240,11 @@ impl Listener {
     /// Whether no process is left that uses the filter.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut poll = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
         // SAFETY: one live pollfd.
         unsafe { libc::poll(&raw mut poll, 1, 0) };
         poll.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0

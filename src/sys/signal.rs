@@ -26,7 +26,10 @@ pub fn set_mask(mask: &SigSet) -> Result<(), Errno> {
 /// # Errors
 /// As signalfd(2).
 pub fn receive_all() -> Result<SignalFd, Errno> {
-    SignalFd::with_flags(&SigSet::all(), SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+    SignalFd::with_flags(
+        &SigSet::all(),
+        SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
+    )
 }
 
 /// What happens to a signal.

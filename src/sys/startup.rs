@@ -41,7 +41,11 @@ pub enum PipeSignal {
 /// How the caller had SIGPIPE.
 #[must_use]
 pub fn pipe_signal() -> PipeSignal {
-    if GIVEN.load(Ordering::Relaxed) & PIPE_IGNORED == 0 { PipeSignal::Default } else { PipeSignal::Ignored }
+    if GIVEN.load(Ordering::Relaxed) & PIPE_IGNORED == 0 {
+        PipeSignal::Default
+    } else {
+        PipeSignal::Ignored
+    }
 }
 
 /// The standard streams that were closed at start.

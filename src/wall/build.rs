@@ -7,8 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr,
 };
 
 use super::{NEEDED_VERSION, Wall, WallError};
@@ -31,12 +31,20 @@ impl Wall {
             return Err(WallError::Version { found });
         }
         let handled = AccessFs::from_write(ABI::V3);
-        let ruleset =
-            Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(handled)?.create()?;
+        let ruleset = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(handled)?
+            .create()?;
         let mut builder = Builder::new(plan, ruleset, handled);
-        let root = open_path(None, c"/").map_err(|source| WallError::Look { path: "/".into(), source })?;
+        let root = open_path(None, c"/").map_err(|source| WallError::Look {
+            path: "/".into(),
+            source,
+        })?;
         builder.visit(root, Path::new("/"))?;
-        Ok(Self { ruleset: builder.ruleset, granted: builder.granted })
+        Ok(Self {
+            ruleset: builder.ruleset,
+            granted: builder.granted,
+        })
     }
 }
 
@@ -64,10 +72,22 @@ impl<'p> Builder<'p> {
             }
         }
         // A directory on the way to a mixed one has to be gone through as well.
-        let ways: Vec<PathBuf> = mixed.iter().flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+        let ways: Vec<PathBuf> = mixed
+            .iter()
+            .flat_map(|path| path.ancestors().skip(1))
+            .map(Path::to_path_buf)
+            .collect();
         mixed.extend(ways);
-        mixed.extend(plan.kept.iter().flat_map(|kept| kept.path.ancestors().skip(1)).map(Path::to_path_buf));
-        let protected = plan.places.iter().filter(|place| place.level.enforced() != Level::Writable);
+        mixed.extend(
+            plan.kept
+                .iter()
+                .flat_map(|kept| kept.path.ancestors().skip(1))
+                .map(Path::to_path_buf),
+        );
+        let protected = plan
+            .places
+            .iter()
+            .filter(|place| place.level.enforced() != Level::Writable);
         let reserved = protected
             .filter_map(|place| place.identity)
             .chain(plan.kept.iter().map(|kept| kept.identity))
@@ -86,15 +106,25 @@ impl<'p> Builder<'p> {
 
     /// Grants a directory, or what in it can be granted.
     fn visit(&mut self, dir: OwnedFd, path: &Path) -> Result<(), WallError> {
-        let look = |source| WallError::Look { path: path.to_path_buf(), source };
+        let look = |source| WallError::Look {
+            path: path.to_path_buf(),
+            source,
+        };
         let stat = file::stat(dir.as_fd()).map_err(look)?;
         if stat.kind() != libc::S_IFDIR {
             return Ok(());
         }
-        let reserved = self.reserved.contains(&Identity { dev: stat.dev, ino: stat.ino });
+        let reserved = self.reserved.contains(&Identity {
+            dev: stat.dev,
+            ino: stat.ino,
+        });
         if !self.mixed.contains(path) {
             if !reserved && self.plan.lookup(path).level.enforced() == Level::Writable {
-                return if path == Path::new("/dev") { self.visit_devices(dir, stat) } else { self.grant(&dir, stat) };
+                return if path == Path::new("/dev") {
+                    self.visit_devices(dir, stat)
+                } else {
+                    self.grant(&dir, stat)
+                };
             }
             return Ok(());
         }
@@ -122,7 +152,9 @@ impl<'p> Builder<'p> {
                     .filter_map(|below| below.strip_prefix(path).ok()?.components().next())
                     .map(|name| name.as_os_str().to_owned())
                     .collect();
-                let names = known.into_iter().filter_map(|name| CString::new(name.into_vec()).ok());
+                let names = known
+                    .into_iter()
+                    .filter_map(|name| CString::new(name.into_vec()).ok());
                 names.map(|name| (name, libc::DT_UNKNOWN)).collect()
             }
         }
@@ -135,7 +167,12 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    fn rule(&mut self, fd: &OwnedFd, stat: Stat, rights: BitFlags<AccessFs>) -> Result<(), WallError> {
+    fn rule(
+        &mut self,
+        fd: &OwnedFd,
+        stat: Stat,
+        rights: BitFlags<AccessFs>,
+    ) -> Result<(), WallError> {
         (&mut self.ruleset).add_rule(PathBeneath::new(fd.as_fd(), rights))?;
         self.granted.push(stat);
         Ok(())
@@ -143,23 +180,35 @@ impl<'p> Builder<'p> {
 
     /// Grants a folder of devices without those that hold file systems.
     fn visit_devices(&mut self, dir: OwnedFd, stat: Stat) -> Result<(), WallError> {
-        let Ok(entries) = listing(&dir) else { return Ok(()) };
+        let Ok(entries) = listing(&dir) else {
+            return Ok(());
+        };
         let raw = |kind: u8, name: &CStr| {
             kind == libc::DT_BLK
                 || kind == libc::DT_UNKNOWN
-                || kind == libc::DT_CHR && file::stat_entry(dir.as_fd(), name).map_or(true, |stat| file::is_raw_device(&stat))
+                || kind == libc::DT_CHR
+                    && file::stat_entry(dir.as_fd(), name)
+                        .map_or(true, |stat| file::is_raw_device(&stat))
         };
         let folders = entries.iter().filter(|(_, kind)| *kind == libc::DT_DIR);
-        let deep = folders.clone().any(|(name, _)| open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir)));
+        let deep = folders
+            .clone()
+            .any(|(name, _)| open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir)));
         if !deep && !entries.iter().any(|(name, kind)| raw(*kind, name)) {
             return self.grant(&dir, stat);
         }
         for (name, kind) in &entries {
-            let Ok(child) = open_path(Some(&dir), name) else { continue };
-            let Ok(stat) = file::stat(child.as_fd()) else { continue };
+            let Ok(child) = open_path(Some(&dir), name) else {
+                continue;
+            };
+            let Ok(stat) = file::stat(child.as_fd()) else {
+                continue;
+            };
             match *kind {
                 libc::DT_DIR => self.visit_devices(child, stat)?,
-                libc::DT_CHR if !file::is_raw_device(&stat) => self.rule(&child, stat, self.device_rights)?,
+                libc::DT_CHR if !file::is_raw_device(&stat) => {
+                    self.rule(&child, stat, self.device_rights)?
+                }
                 _ => {}
             }
         }
@@ -170,7 +219,9 @@ impl<'p> Builder<'p> {
 /// Whether a folder holds block devices, or folders that could.
 fn holds_devices(dir: &OwnedFd) -> bool {
     listing(dir).map_or(true, |entries| {
-        entries.iter().any(|(_, kind)| matches!(*kind, libc::DT_BLK | libc::DT_DIR | libc::DT_UNKNOWN))
+        entries
+            .iter()
+            .any(|(_, kind)| matches!(*kind, libc::DT_BLK | libc::DT_DIR | libc::DT_UNKNOWN))
     })
 }
 
@@ -178,12 +229,22 @@ fn open_path(dir: Option<&OwnedFd>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = libc::O_PATH | libc::O_NOFOLLOW;
     match dir {
         None => file::open_absolute(name, flags),
-        Some(dir) => file::open(dir.as_fd(), name, OpenHow { flags: flags as u64, ..OpenHow::default() }),
+        Some(dir) => file::open(
+            dir.as_fd(),
+            name,
+            OpenHow {
+                flags: flags as u64,
+                ..OpenHow::default()
+            },
+        ),
     }
 }
 
 fn listing(dir: &OwnedFd) -> Result<Vec<(CString, u8)>, Errno> {
-    let how = OpenHow { flags: (libc::O_RDONLY | libc::O_DIRECTORY) as u64, ..OpenHow::default() };
+    let how = OpenHow {
+        flags: (libc::O_RDONLY | libc::O_DIRECTORY) as u64,
+        ..OpenHow::default()
+    };
     let readable = file::open(dir.as_fd(), c".", how)?;
     file::list(readable.as_fd())
 }

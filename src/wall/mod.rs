@@ -24,7 +24,9 @@ pub struct Wall {
 #[derive(Debug, thiserror::Error)]
 pub enum WallError {
     /// The kernel has none, or too old a one.
-    #[error("this kernel offers Landlock version {found}, and guard needs version {NEEDED_VERSION} (Linux 6.2)")]
+    #[error(
+        "this kernel offers Landlock version {found}, and guard needs version {NEEDED_VERSION} (Linux 6.2)"
+    )]
     Version {
         /// What it has; 0 for none.
         found: u32,
@@ -68,6 +70,10 @@ impl Wall {
     pub fn enforce(self, privileges: NewPrivileges) -> Result<(), WallError> {
         let keeps = privileges == NewPrivileges::Kept;
         let status = self.ruleset.no_new_privs(!keeps).restrict_self()?;
-        if status.ruleset == RulesetStatus::FullyEnforced { Ok(()) } else { Err(WallError::Partly) }
+        if status.ruleset == RulesetStatus::FullyEnforced {
+            Ok(())
+        } else {
+            Err(WallError::Partly)
+        }
     }
 }

@@ -40,8 +40,15 @@ pub fn guard() -> &'static Path {
         let copy = shared().join("guard");
         // By another process: a descriptor open for writing here could be inherited by a child that another test is just
         // starting, and the program could not be executed until that child has let go of it.
-        let copied = std::process::Command::new("cp").arg(&built).arg(&copy).status();
-        assert!(copied.is_ok_and(|status| status.success()), "cannot copy {}", built.display());
+        let copied = std::process::Command::new("cp")
+            .arg(&built)
+            .arg(&copy)
+            .status();
+        assert!(
+            copied.is_ok_and(|status| status.success()),
+            "cannot copy {}",
+            built.display()
+        );
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
         copy
     })
