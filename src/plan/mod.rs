@@ -17,6 +17,7 @@ mod resolve;
 mod settle;
 mod trust;
 mod walk;
+mod wire;
 mod workspace;
 
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use error::PlanError;
 pub use explain::{Enforcer, Explanation, Row};
 pub use host::Host;
 pub use mounts::{Mount, Mounts};
+pub use wire::WireError;
 
 use index::Index;
 
@@ -200,6 +202,29 @@ impl Plan {
             true => Below::Stricter,
             false => Below::Nothing,
         }
+    }
+
+    /// Fills in what follows from the rest.
+    fn derive(&mut self) {
+        for (number, place) in self.places.iter().enumerate() {
+            match place.identity {
+                None => self.missing.push(number),
+                Some(identity) => {
+                    let known = self.by_identity.entry(identity).or_insert(number);
+                    if self.places[*known].level > place.level {
+                        *known = number;
+                    }
+                }
+            }
+        }
+        self.strict_globs = self.find_strict_globs();
+    }
+
+    /// The directories from which globs reach down that are stricter than what they meet: nothing below them can be left
+    /// to the kernel, which knows no globs.
+    #[must_use]
+    pub fn strict_globs(&self) -> &[PathBuf] {
+        &self.strict_globs
     }
 
     /// The directories of the globs that are stricter than something at or below their directory.

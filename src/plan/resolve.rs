@@ -329,18 +329,7 @@ impl<'h> Draft<'h> {
             missing: Vec::new(),
             strict_globs: Vec::new(),
         };
-        for (number, place) in plan.places.iter().enumerate() {
-            match place.identity {
-                None => plan.missing.push(number),
-                Some(identity) => {
-                    let known = plan.by_identity.entry(identity).or_insert(number);
-                    if plan.places[*known].level > place.level {
-                        *known = number;
-                    }
-                }
-            }
-        }
-        plan.strict_globs = plan.find_strict_globs();
+        plan.derive();
         Ok(plan)
     }
 }

@@ -220,7 +220,7 @@ impl Territory {
         {
             (level, rule) = (strict, Some(its_rule));
         }
-        let writable = level.enforced() == Level::Writable && !self.plan.has_strict_globs();
+        let writable = level.enforced() == Level::Writable;
         let wall = if writable { wall } else { Wall::Refuses };
         let names = match file::file_system(dir.as_fd())? {
             PROC_SUPER_MAGIC => Names::PerProcess,

@@ -79,6 +79,12 @@ impl<'p> Builder<'p> {
             .collect();
         mixed.extend(ways);
         mixed.extend(
+            plan.strict_globs()
+                .iter()
+                .flat_map(|base| base.ancestors().skip(1))
+                .map(Path::to_path_buf),
+        );
+        mixed.extend(
             plan.kept
                 .iter()
                 .flat_map(|kept| kept.path.ancestors().skip(1))
@@ -118,6 +124,15 @@ impl<'p> Builder<'p> {
             dev: stat.dev,
             ino: stat.ino,
         });
+        let below_glob = self
+            .plan
+            .strict_globs()
+            .iter()
+            .any(|base| path.starts_with(base));
+        let system = path == Path::new("/dev") || path == Path::new("/proc");
+        if below_glob && !system && !self.mixed.contains(path) {
+            return Ok(());
+        }
         if !self.mixed.contains(path) {
             if !reserved && self.plan.lookup(path).level.enforced() == Level::Writable {
                 return if path == Path::new("/dev") {
