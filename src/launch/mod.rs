@@ -4,12 +4,15 @@
 //! supervisor is an ancestor of everything that the command starts, and outlives the front while anything of it runs.
 #![forbid(unsafe_code)]
 
+mod events;
 mod front;
+mod inner;
 mod message;
 mod probe;
 mod sandbox;
 mod supervisor;
 mod target;
+mod watch;
 
 use std::ffi::OsString;
 
@@ -17,15 +20,18 @@ pub use probe::{Capability, Need, probe};
 
 use crate::plan::Plan;
 use crate::record::Attempt;
+pub use crate::supervise::Voice;
 use crate::sys::Errno;
 use crate::wall::WallError;
 
 /// What a run tells the outside. Lives in the supervisor's process, called from one thread at a time.
 pub trait Observer: Send {
+    /// Another guard is in charge of this process already: it keeps the record for both.
+    fn inside_another(&mut self);
     /// The supervisor runs; the command is about to be executed as process `pid`.
     fn started(&mut self, pid: i32);
     /// A call was refused.
-    fn refused(&mut self, attempt: &Attempt);
+    fn refused(&mut self, attempt: &Attempt, voice: Voice);
     /// Something to say once, in words.
     fn notice(&mut self, text: &str);
     /// The command itself has ended; background descendants may still run. Says the summary. Returns the exit status

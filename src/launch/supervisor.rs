@@ -1,28 +1,27 @@
 //! The supervisor's process: starts the target, answers its calls, and stays until the last descendant is gone.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::time::Duration;
+use std::sync::mpsc;
 
 use nix::sys::signal::SigSet;
-use nix::sys::signalfd::SignalFd;
 
+use super::events::{Event, no_thread, sink, start_observer};
 use super::front::{Streams, give_up_streams};
-use super::message::{Message, signal_if_there};
+use super::inner::{Door, Outer};
+use super::message::Message;
 use super::sandbox::Sandbox;
-use super::target::Becoming;
+use super::target::{Answering, Becoming};
+use super::watch::Watch;
 use super::{Doing, Effort, LaunchError, Observer};
 use crate::plan::Plan;
-use crate::record::Attempt;
 use crate::supervise::links::Links;
-use crate::supervise::territory::Territory;
-use crate::supervise::{Sink, Supervisor};
+use crate::supervise::territory::{Mark, Territory};
+use crate::supervise::{Backing, Sink, Supervisor, Voice};
 use crate::sys::descriptor::{self, Received};
-use crate::sys::process::{self, Change};
 use crate::sys::seccomp::Listener;
-use crate::sys::{Errno, signal};
+use crate::sys::{process, signal};
 
 /// What a supervisor's process needs.
 pub struct Run {
@@ -65,15 +64,6 @@ impl From<LaunchError> for Ending {
     }
 }
 
-/// What the observer's thread is told.
-enum Event {
-    Started(i32),
-    Notice(String),
-    Refused(Box<Attempt>, SyncSender<()>),
-    Ended(i32, Sender<i32>),
-    Finished(Sender<()>),
-}
-
 fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     process::become_subreaper().doing("become the parent of orphans")?;
     let front_process = descriptor::open_process(process::parent(), 0).doing("watch the front")?;
@@ -86,11 +76,28 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         mask,
         observer,
     } = run;
-    let (backing, granted, missing) = (sandbox.backing(), sandbox.granted, sandbox.missing);
+    let granted: Vec<Mark> = sandbox.granted.iter().map(Mark::new).collect();
+    let (backing, missing) = (sandbox.backing(), sandbox.missing);
+    let mut outer = Outer::find();
+    let mut door = None;
+    let answering = if let Some(outer) = &mut outer {
+        let enlisted = outer.enlist(&plan, &granted);
+        enlisted.map_err(|error| {
+            LaunchError::NotEnforced(format!(
+                "the guard around this one does not take its policy: {error}"
+            ))
+        })?;
+        Answering::Outer
+    } else {
+        door = Door::open()
+            .map_err(|error| tracing::warn!(%error, "no guard can run inside"))
+            .ok();
+        Answering::Own(sandbox.filter, door.as_ref().map(|door| door.name.clone()))
+    };
     let becoming = Becoming {
         command,
         wall: sandbox.wall,
-        filter: sandbox.filter,
+        answering,
         privileges: sandbox.privileges,
         effort,
         mask,
@@ -110,25 +117,33 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     for text in missing {
         drop(events.send(Event::Notice(text)));
     }
+    if let Some(outer) = &outer {
+        drop(events.send(Event::InsideAnother));
+        let told = sink(&events);
+        outer
+            .listen(move |attempt| told(attempt, Voice::Here))
+            .map_err(|error| no_thread(&error))?;
+    }
+    drop(events.send(Event::Started(target)));
     match descriptor::receive(ours.as_fd()).doing("get the listener")? {
         Received::Descriptor(listener) => {
-            let plan = Arc::new(plan);
-            let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
-            let territory = Territory::new(plan, &granted, links);
-            let supervisor =
-                Supervisor::new(Listener::new(listener), territory, backing, sink(&events))
-                    .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
-            supervisor.start().map_err(|error| no_thread(&error))?;
-            drop(events.send(Event::Started(target)));
+            start_supervisor(
+                plan,
+                granted,
+                backing,
+                Listener::new(listener),
+                sink(&events),
+                door,
+            )?;
             Message::Go.send(ours.as_fd());
             await_execution(front, ours.as_fd())?;
         }
         Received::Bytes(bytes) => return Err(failed(front, Message::decode(&bytes))),
-        // By best effort, without a supervisor, it has executed the command.
+        // It has executed the command: its calls are answered by the guard around this one, or, by best effort, by none.
+        Received::Closed if outer.is_some() => {}
         Received::Closed if effort == Effort::BestEffort => {
-            drop(events.send(Event::Notice(
-                "no supervisor: the wall alone protects, nothing is recorded".into(),
-            )));
+            let text = "no supervisor: the wall alone protects, nothing is recorded";
+            drop(events.send(Event::Notice(text.into())));
         }
         Received::Closed => return Err(failed(front, None)),
     }
@@ -140,20 +155,31 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         events,
         signals,
     };
-    watch.until_the_last_is_gone().map_err(Ending::Failed)
+    watch.until_the_last_is_gone()?;
+    if let Some(outer) = &mut outer {
+        outer.finish();
+    }
+    Ok(())
 }
 
-/// Tells the observer of an attempt and waits until it has been told, so that guard's words come before the program's
-/// own and a record is written before the program can go on; but no longer than a moment, since the other end of
-/// standard error may be stuck.
-fn sink(events: &Sender<Event>) -> Sink {
-    const MOMENT: Duration = Duration::from_millis(100);
-    let events = events.clone();
-    Box::new(move |attempt| {
-        let (answer, told) = mpsc::sync_channel(1);
-        drop(events.send(Event::Refused(Box::new(attempt), answer)));
-        drop(told.recv_timeout(MOMENT));
-    })
+fn start_supervisor(
+    plan: Plan,
+    granted: Vec<Mark>,
+    backing: Backing,
+    listener: Listener,
+    refused: Sink,
+    door: Option<Door>,
+) -> Result<(), LaunchError> {
+    let plan = Arc::new(plan);
+    let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
+    let territory = Territory::new(plan, granted, links);
+    let supervisor = Supervisor::new(listener, territory, backing, refused)
+        .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
+    supervisor.start().map_err(|error| no_thread(&error))?;
+    if let Some(door) = door {
+        door.serve(supervisor).map_err(|error| no_thread(&error))?;
+    }
+    Ok(())
 }
 
 /// Waits until the command has been executed, which closes the target's socket.
@@ -169,105 +195,4 @@ fn failed(front: BorrowedFd<'_>, message: Option<Message>) -> Ending {
         .unwrap_or_else(|| Message::Failed("the command's process died while it got ready".into()))
         .send(front);
     Ending::Told
-}
-
-fn start_observer(
-    mut observer: Box<dyn Observer>,
-    told: Receiver<Event>,
-) -> Result<(), LaunchError> {
-    let job = move || {
-        for event in told {
-            match event {
-                Event::Started(pid) => observer.started(pid),
-                Event::Notice(text) => observer.notice(&text),
-                Event::Refused(attempt, answer) => {
-                    observer.refused(&attempt);
-                    drop(answer.try_send(()));
-                }
-                Event::Ended(status, answer) => drop(answer.send(observer.command_ended(status))),
-                Event::Finished(answer) => {
-                    observer.finished();
-                    drop(answer.send(()));
-                }
-            }
-        }
-    };
-    let thread = std::thread::Builder::new()
-        .name("observer".into())
-        .spawn(job);
-    thread.map(drop).map_err(|error| no_thread(&error))
-}
-
-fn no_thread(error: &std::io::Error) -> LaunchError {
-    LaunchError::NotEnforced(format!("cannot start a thread: {error}"))
-}
-
-struct Watch<'a> {
-    front: BorrowedFd<'a>,
-    front_process: OwnedFd,
-    /// The command's own process, until it has ended.
-    target: Option<i32>,
-    events: Sender<Event>,
-    signals: SignalFd,
-}
-
-impl Watch<'_> {
-    fn until_the_last_is_gone(&mut self) -> Result<(), LaunchError> {
-        while self.reap()? {
-            let Some(target) = self.target else {
-                process::wait_for([self.signals.as_fd()]).doing("wait")?;
-                self.drain();
-                continue;
-            };
-            let [_, gone, asked] =
-                process::wait_for([self.signals.as_fd(), self.front_process.as_fd(), self.front])
-                    .doing("wait")?;
-            self.drain();
-            if gone {
-                // Whoever killed guard meant the command.
-                signal_if_there(target, libc::SIGKILL);
-                self.front_process =
-                    descriptor::open_process(target, 0).doing("watch the command")?;
-            } else if asked && let Ok(Some(Message::Signal(number))) = Message::receive(self.front)
-            {
-                signal_if_there(target, number);
-            }
-        }
-        let (answer, done) = mpsc::channel();
-        drop(self.events.send(Event::Finished(answer)));
-        drop(done.recv());
-        Ok(())
-    }
-
-    fn drain(&self) {
-        while let Ok(Some(_)) = self.signals.read_signal() {}
-    }
-
-    /// Takes note of all children whose state has changed; whether there still are any.
-    fn reap(&mut self) -> Result<bool, LaunchError> {
-        loop {
-            match process::next_change() {
-                Ok(None) => return Ok(true),
-                Err(Errno::ECHILD) => return Ok(false),
-                Err(errno) => return Err(errno).doing("wait for the command"),
-                Ok(Some((pid, change))) if Some(pid) == self.target => match change {
-                    Change::Exited(status) => self.ended(status)?,
-                    Change::Killed(signal) => self.ended(128 + signal)?,
-                    Change::Stopped(signal) => Message::Stopped(signal).send(self.front),
-                    Change::Continued => {}
-                },
-                Ok(Some(_)) => {}
-            }
-        }
-    }
-
-    fn ended(&mut self, status: i32) -> Result<(), LaunchError> {
-        self.target = None;
-        let (answer, told) = mpsc::channel();
-        drop(self.events.send(Event::Ended(status, answer)));
-        let status = told.recv().unwrap_or(status);
-        give_up_streams(Streams::Errors)?;
-        Message::Ended(status).send(self.front);
-        Ok(())
-    }
 }

@@ -1,12 +1,13 @@
 //! The target: puts wall and filter into force on itself, hands over the listener, executes the command.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::signal::{SigSet, Signal};
 
 use super::Effort;
+use super::inner::VARIABLE;
 use super::message::Message;
 use super::sandbox::Sandbox;
 use crate::sys::seccomp::{self, Instruction};
@@ -14,14 +15,22 @@ use crate::sys::signal::Disposition;
 use crate::sys::{Errno, descriptor, process, signal, startup};
 use crate::wall::{NewPrivileges, Wall};
 
+/// Who answers a target's calls.
+pub enum Answering {
+    /// The supervisor that has just forked it, by this filter; inner guards find it under the name.
+    Own(Vec<Instruction>, Option<String>),
+    /// The supervisor of the guard that this one runs in.
+    Outer,
+}
+
 /// What a target becomes.
 pub struct Becoming {
     /// Program and arguments.
     pub command: Vec<CString>,
     /// The wall.
     pub wall: Option<Wall>,
-    /// The filter.
-    pub filter: Vec<Instruction>,
+    /// Who answers its calls.
+    pub answering: Answering,
     /// Whether it may gain privileges.
     pub privileges: NewPrivileges,
     /// What to do without a listener.
@@ -45,8 +54,10 @@ impl Becoming {
     fn try_become(self, supervisor: BorrowedFd<'_>) -> Result<std::convert::Infallible, Message> {
         Sandbox::restrict(self.wall, self.privileges)
             .map_err(|error| Message::Failed(format!("the wall does not stand: {error}")))?;
-        match seccomp::install(&self.filter) {
-            Ok(listener) => {
+        let environment = environment(&self.answering);
+        match self.answering.install() {
+            Ok(None) => {}
+            Ok(Some(listener)) => {
                 descriptor::send(supervisor, listener.as_fd()).map_err(|errno| {
                     Message::Failed(format!("cannot hand over the listener: {errno}"))
                 })?;
@@ -62,7 +73,6 @@ impl Becoming {
             }
             Err(errno) => return Err(Message::Failed(no_listener(errno))),
         }
-        let environment = environment();
         if startup::pipe_signal() == startup::PipeSignal::Default {
             signal::set_disposition(Signal::SIGPIPE, Disposition::Default)
                 .map_err(|errno| Message::Failed(format!("cannot restore SIGPIPE: {errno}")))?;
@@ -79,6 +89,16 @@ impl Becoming {
     }
 }
 
+impl Answering {
+    /// Puts the filter into force, where that is ours to do.
+    fn install(&self) -> Result<Option<OwnedFd>, Errno> {
+        match self {
+            Self::Own(filter, _) => seccomp::install(filter).map(Some),
+            Self::Outer => Ok(None),
+        }
+    }
+}
+
 fn no_listener(errno: Errno) -> String {
     match errno {
         Errno::EBUSY => "another supervisor (a guard, or a sandbox of its kind) is in charge of this process already, \
@@ -92,12 +112,17 @@ fn no_listener(errno: Errno) -> String {
 }
 
 /// The caller's environment, and the sign by which a command can tell that it is guarded.
-fn environment() -> Vec<CString> {
-    let inherited = std::env::vars_os().filter(|(name, _)| name != "GUARD_ACTIVE");
+fn environment(answering: &Answering) -> Vec<CString> {
+    let name = match answering {
+        Answering::Own(_, name) => Some(name.as_deref().unwrap_or("1")),
+        Answering::Outer => None,
+    };
+    let inherited = std::env::vars_os().filter(|(key, _)| name.is_none() || key != VARIABLE);
+    let sign = name.and_then(|name| CString::new(format!("{VARIABLE}={name}")).ok());
     inherited
-        .filter_map(|(name, value)| {
-            CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok()
+        .filter_map(|(key, value)| {
+            CString::new([key.as_bytes(), b"=", value.as_bytes()].concat()).ok()
         })
-        .chain([c"GUARD_ACTIVE=1".to_owned()])
+        .chain(sign)
         .collect()
 }

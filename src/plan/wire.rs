@@ -80,7 +80,14 @@ impl Plan {
             kept: self
                 .kept
                 .iter()
-                .map(|kept| (path(&kept.path), kept.identity.dev, kept.identity.ino, kept.rule.0))
+                .map(|kept| {
+                    (
+                        path(&kept.path),
+                        kept.identity.dev,
+                        kept.identity.ino,
+                        kept.rule.0,
+                    )
+                })
                 .collect(),
             globs: self.index.globs.iter().map(WireGlob::new).collect(),
             firm: self.index.firm.iter().map(path).collect(),
@@ -97,7 +104,13 @@ impl Plan {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         let wire: Wire = serde_json::from_slice(bytes)?;
         let rules = wire.rules.len();
-        let known = |rule: usize| if rule < rules { Ok(RuleId(rule)) } else { Err(WireError::Rule) };
+        let known = |rule: usize| {
+            if rule < rules {
+                Ok(RuleId(rule))
+            } else {
+                Err(WireError::Rule)
+            }
+        };
         let mut index = Index::new(wire.default);
         let mut places = Vec::new();
         for place in wire.places {
@@ -117,13 +130,21 @@ impl Plan {
                 matcher: compile(&glob.pattern)?.compile_matcher(),
                 rule: known(glob.rule)?,
                 level: glob.level,
-                reach: if glob.only_stricter { Reach::OnlyStricter } else { Reach::Full },
+                reach: if glob.only_stricter {
+                    Reach::OnlyStricter
+                } else {
+                    Reach::Full
+                },
             });
         }
         index.firm = wire.firm.into_iter().map(PathBuf::from).collect();
         let mut kept = Vec::new();
         for (path, dev, ino, rule) in wire.kept {
-            kept.push(Kept { path: path.into(), identity: Identity { dev, ino }, rule: known(rule)? });
+            kept.push(Kept {
+                path: path.into(),
+                identity: Identity { dev, ino },
+                rule: known(rule)?,
+            });
         }
         let mut plan = Self {
             policy: wire.policy,

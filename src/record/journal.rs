@@ -33,6 +33,8 @@ enum State {
     Open(Output),
     /// The file could not be begun; nothing is tried again.
     Given,
+    /// Another guard keeps it.
+    Elsewhere,
 }
 
 struct Output {
@@ -53,6 +55,17 @@ impl Journal {
             seq: 0,
             unrecorded: 0,
         }
+    }
+
+    /// Keeps no record from now on: another guard, around this one, does.
+    pub fn leave_to_another(&mut self) {
+        self.state = State::Elsewhere;
+    }
+
+    /// Whether another guard keeps the record.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.state, State::Elsewhere)
     }
 
     /// The run's id; none while there is no file.
@@ -129,6 +142,9 @@ impl Journal {
     }
 
     fn append(&mut self, line: &Line) -> Result<(), RecordError> {
+        if self.is_elsewhere() {
+            return Ok(());
+        }
         let bytes = encode(line)?;
         let output = self.open()?;
         output.append(bytes).map_err(|source| RecordError::Append {
@@ -144,7 +160,7 @@ impl Journal {
         }
         match &mut self.state {
             State::Open(output) => Ok(output),
-            State::Clean | State::Given => Err(RecordError::Given),
+            State::Clean | State::Given | State::Elsewhere => Err(RecordError::Given),
         }
     }
 }

@@ -5,15 +5,20 @@
 mod acting;
 mod attempt;
 pub mod calls;
+mod consider;
 mod decide;
+mod fifo;
 pub mod filter;
 pub mod links;
+mod observe;
 mod perform;
 mod quick;
 mod receive;
 mod report;
 mod resolve;
+mod scopes;
 mod target;
 pub mod territory;
 
-pub use receive::{Backing, Sink, Supervisor};
+pub use receive::{Backing, Sink, Supervisor, Voice};
+pub use scopes::{Inner, is_descendant};

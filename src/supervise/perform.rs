@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use super::attempt::{Action, Binding, Change, careful};
 use super::resolve::{Entry, Object, Spot};
 use super::target::{Target, Trouble};
-use super::territory::{Names, Territory, Wall};
 use crate::sys::file::{self, OpenHow};
 use crate::sys::{Errno, metadata};
 
@@ -28,7 +27,7 @@ pub enum Outcome {
 pub fn perform(
     target: &Target,
     action: &Action,
-    territory: &Territory,
+    steady: &dyn Fn(&Object) -> bool,
 ) -> Result<Outcome, Trouble> {
     if let Action::Open(spot, how) = action {
         return open(spot, *how).map_err(Trouble::Fault);
@@ -45,7 +44,7 @@ pub fn perform(
             .map_err(Trouble::Fault);
     }
     if let Action::Bind(binding) = action {
-        return bind(target, binding, territory).map(|()| Outcome::Value(0));
+        return bind(target, binding, steady).map(|()| Outcome::Value(0));
     }
     plain(action)
         .map(|()| Outcome::Value(0))
@@ -158,18 +157,17 @@ fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {
 /// thread's working directory, which stands where the target's is. The caller holds the lock for the whole tree, so
 /// nothing can be swapped in directories where only the supervisor acts. A way through a directory where the target can
 /// act by itself is spelled as the real path instead, which leads through none.
-fn bind(target: &Target, binding: &Binding, territory: &Territory) -> Result<(), Trouble> {
+fn bind(
+    target: &Target,
+    binding: &Binding,
+    steady: &dyn Fn(&Object) -> bool,
+) -> Result<(), Trouble> {
     let at = entry(&binding.spot).map_err(Trouble::Fault)?;
     if at.asked != at.name {
         return Err(Trouble::Fault(Errno::ENOENT));
     }
     let own = target.take(binding.socket, &target.descriptor(binding.socket)?)?;
     let base = target.base(libc::AT_FDCWD)?;
-    let steady = |dir: &Object| {
-        territory
-            .standing(dir)
-            .is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
-    };
     let as_given = target.has_our_root() && binding.trail.iter().all(steady);
     let (dir, address) = if as_given {
         (base.as_fd(), binding.address.clone())

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::attempt::Observer;
 use super::calls::Call;
 use super::decide::{Reason, Refusal};
+use super::observe::Observer;
 use super::target::Target;
 use crate::plan::{Plan, RuleId};
 use crate::record::{Answer, Attempt, Parent, RuleNote};

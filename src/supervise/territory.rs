@@ -22,7 +22,7 @@ use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS
 pub struct Mark {
     dev: u64,
     ino: u64,
-    birth: i128,
+    birth: i64,
 }
 
 impl Mark {
@@ -34,6 +34,29 @@ impl Mark {
             ino: stat.ino,
             birth: stat.birth,
         }
+    }
+}
+
+impl Mark {
+    /// For another guard.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.dev.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.ino.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.birth.to_le_bytes());
+        bytes
+    }
+
+    /// From another guard; none when these are not 24 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let part = |at: usize| bytes.get(at..at + 8)?.try_into().ok();
+        Some(Self {
+            dev: u64::from_le_bytes(part(0)?),
+            ino: u64::from_le_bytes(part(8)?),
+            birth: i64::from_le_bytes(part(16)?),
+        })
     }
 }
 
@@ -104,7 +127,7 @@ pub enum Rooted {
     No,
 }
 
-type Key = (u64, u64, i128, u64);
+type Key = (u64, u64, i64, u64);
 
 /// A plan with the directories that the wall grants, as the supervisor asks it.
 #[derive(Debug)]
@@ -128,8 +151,12 @@ const MOST_KNOWN: usize = 65_536;
 impl Territory {
     /// Puts a plan and the wall's grants together.
     #[must_use]
-    pub fn new(plan: Arc<Plan>, granted: &[Stat], links: Arc<Links>) -> Self {
-        let granted = granted.iter().map(Mark::new).collect();
+    pub fn new(
+        plan: Arc<Plan>,
+        granted: impl IntoIterator<Item = Mark>,
+        links: Arc<Links>,
+    ) -> Self {
+        let granted = granted.into_iter().collect();
         let mut places: HashMap<Identity, (Level, RuleId)> = HashMap::new();
         for place in &plan.places {
             let Some(identity) = place.identity else {
@@ -282,6 +309,13 @@ impl Territory {
             Spot::Held(object) if object.is_dir() => self.directory(object),
             Spot::Held(object) => self.file(object),
         }
+    }
+
+    /// Whether only the supervisor changes entries there, so that names stay what they are while it holds the tree.
+    #[must_use]
+    pub fn is_steady(&self, dir: &Object) -> bool {
+        self.standing(dir)
+            .is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
     }
 
     /// What is known of an entry.

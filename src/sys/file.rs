@@ -88,7 +88,7 @@ pub struct Stat {
     /// Inode number.
     pub ino: u64,
     /// Birth time in nanoseconds since the epoch; 0 where the file system keeps none.
-    pub birth: i128,
+    pub birth: i64,
     /// Type and permission bits.
     pub mode: u32,
     /// Owner.
@@ -141,7 +141,7 @@ fn statx(dir: RawFd, name: &CStr, flags: i32) -> Result<Stat, Errno> {
     let birth = if buffer.stx_mask & libc::STATX_BTIME == 0 {
         0
     } else {
-        i128::from(buffer.stx_btime.tv_sec) * 1_000_000_000 + i128::from(buffer.stx_btime.tv_nsec)
+        buffer.stx_btime.tv_sec * 1_000_000_000 + i64::from(buffer.stx_btime.tv_nsec)
     };
     Ok(Stat {
         dev: libc::makedev(buffer.stx_dev_major, buffer.stx_dev_minor),

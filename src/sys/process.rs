@@ -227,3 +227,39 @@ pub fn kill(process: BorrowedFd<'_>) -> Result<(), Errno> {
 pub fn give_up_new_privileges() -> Result<(), Errno> {
     nix::sys::prctl::set_no_new_privs()
 }
+
+/// The process at the other end of a UNIX socket: who connected, or who listened.
+///
+/// # Errors
+/// As getsockopt(2).
+pub fn peer(socket: BorrowedFd<'_>) -> Result<i32, Errno> {
+    use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+    getsockopt(&socket, PeerCredentials).map(|credentials| credentials.pid())
+}
+
+/// Whether a system call filter is in force on this thread.
+#[must_use]
+pub fn is_filtered() -> bool {
+    std::fs::read_to_string("/proc/thread-self/status").is_ok_and(|text| {
+        text.lines()
+            .any(|line| line.starts_with("Seccomp:") && line.ends_with('2'))
+    })
+}
+
+/// Whether a process is above this one.
+#[must_use]
+pub fn is_ancestor(process: i32) -> bool {
+    let mut pid = parent();
+    while pid > 1 {
+        if pid == process {
+            return true;
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name in parentheses may hold anything; the parent is the second field after it.
+        let parent = stat
+            .rsplit_once(')')
+            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+        pid = parent.unwrap_or(0);
+    }
+    false
+}

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use crate::cli::EXIT_REFUSED;
 use crate::cli::words::{Homes, chain, visible};
-use crate::launch::{Effort, Observer};
+use crate::launch::{Effort, Observer, Voice};
 use crate::policy::OnAttempt;
 use crate::record::{Answer, Attempt, Journal, RecordError, Scope, Summary, Weight};
 
@@ -112,6 +112,9 @@ impl Report {
         let details = match (self.setup.journal.run(), &self.record) {
             (Some(run), Recording::Whole) => format!("Details: guard log {run}"),
             (Some(run), Recording::Broken) => format!("Details, not complete: guard log {run}"),
+            (None, _) if self.setup.journal.is_elsewhere() => {
+                "Details are in the record of the guard around this one".into()
+            }
             (None, _) => "There is no record of them".into(),
         };
         format!("guard: {tally}{lost}. {details}\n")
@@ -132,14 +135,14 @@ impl Observer for Report {
         tracing::debug!(pid, "command started");
     }
 
-    fn refused(&mut self, attempt: &Attempt) {
-        if attempt.answer == Answer::LeftToWall {
-            // Nothing has been refused by this; the wall alone knows what becomes of the process's calls.
-            let written = self.setup.journal.attempt(attempt);
-            return self.recorded(written);
-        }
+    fn inside_another(&mut self) {
+        self.setup.journal.leave_to_another();
+    }
+
+    fn refused(&mut self, attempt: &Attempt, voice: Voice) {
         self.summary.count(attempt);
-        if self.ended.is_none() && attempt.answer == Answer::Refused {
+        let here = voice == Voice::Here && attempt.answer == Answer::Refused;
+        if self.ended.is_none() && here {
             self.announce(attempt);
         }
         let written = self.setup.journal.attempt(attempt);
@@ -218,10 +221,10 @@ mod tests {
         let mut report = report(top.path().into(), &heard, OnAttempt::Report, Effort::Strict);
         report.started(4312);
         for name in ["a", "b", "c"] {
-            report.refused(&delete(4312, name));
+            report.refused(&delete(4312, name), Voice::Here);
         }
         assert_eq!(report.command_ended(0), 0);
-        report.refused(&delete(5000, "later"));
+        report.refused(&delete(5000, "later"), Voice::Here);
         report.finished();
         let run = list(top.path()).unwrap()[0].clone();
         assert_eq!(
@@ -266,7 +269,7 @@ mod tests {
             let top = tempfile::tempdir().unwrap();
             let heard = Heard::default();
             let mut report = report(top.path().into(), &heard, OnAttempt::Fail, Effort::Strict);
-            report.refused(&delete(1, "a"));
+            report.refused(&delete(1, "a"), Voice::Here);
             assert_eq!(report.command_ended(status), exit);
             assert_eq!(
                 heard
@@ -282,10 +285,11 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let heard = Heard::default();
         let mut report = report(top.path().into(), &heard, OnAttempt::Fail, Effort::Strict);
-        report.refused(&Attempt {
+        let attempt = Attempt {
             answer: Answer::LeftToWall,
             ..delete(1, "a")
-        });
+        };
+        report.refused(&attempt, Voice::Here);
         assert_eq!(report.command_ended(0), 0);
         assert_eq!(heard.text(), "");
         assert_eq!(list(top.path()).unwrap().len(), 1);
@@ -297,7 +301,7 @@ mod tests {
         let heard = Heard::default();
         let mut report = report(top.path().into(), &heard, OnAttempt::Report, Effort::Strict);
         for pid in 1..=14 {
-            report.refused(&delete(pid, "a"));
+            report.refused(&delete(pid, "a"), Voice::Here);
         }
         report.command_ended(0);
         let text = heard.text();
@@ -327,7 +331,7 @@ mod tests {
             Effort::BestEffort,
         );
         report.notice("no Landlock: names are protected by the supervisor alone");
-        report.refused(&delete(1, "a"));
+        report.refused(&delete(1, "a"), Voice::Here);
         assert_eq!(report.command_ended(0), 123);
         let text = heard.text();
         assert_eq!(

@@ -1,0 +1,49 @@
+//! The ioctl(2) requests that change something on a descriptor that is open for reading only.
+
+/// What an ioctl(2) request changes on a descriptor that is open for reading only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Flags of the inode itself, as so many bytes behind the argument.
+    InodeFlags(usize),
+    /// Refused under every policy.
+    Forbidden,
+}
+
+/// The requests that the filter stops (linux/fs.h, btrfs.h, fscrypt.h, msdos_fs.h, fsverity.h, tty, SCSI, NVMe).
+pub const REQUESTS: &[(u32, Request)] = &[
+    (0x4008_6602, Request::InodeFlags(4)), // FS_IOC_SETFLAGS: the kernel reads an int, whatever the number says
+    (0x4004_6602, Request::InodeFlags(4)), // FS_IOC32_SETFLAGS
+    (0x4008_7602, Request::InodeFlags(4)), // FS_IOC_SETVERSION
+    (0x4004_7602, Request::InodeFlags(4)), // FS_IOC32_SETVERSION
+    (0x401C_5820, Request::InodeFlags(28)), // FS_IOC_FSSETXATTR
+    (0x4004_7211, Request::InodeFlags(4)), // FAT_IOCTL_SET_ATTRIBUTES
+    (0x4008_941A, Request::InodeFlags(8)), // BTRFS_IOC_SUBVOL_SETFLAGS
+    (0x4080_6685, Request::Forbidden),     // FS_IOC_ENABLE_VERITY
+    (0x800C_6613, Request::Forbidden),     // FS_IOC_SET_ENCRYPTION_POLICY
+    (0xC040_6618, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY
+    (0xC040_6619, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
+    (0x5000_940E, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE
+    (0x5000_9401, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE
+    (0x5000_9417, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE_V2
+    (0x5000_9418, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE_V2
+    (0x5000_940F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY
+    (0x5000_943F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY_V2
+    (0x4020_BC10, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_CREATE
+    (0x4020_BC11, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_DESTROY
+    (0xC004_5877, Request::Forbidden),     // FIFREEZE
+    (0x8004_587D, Request::Forbidden),     // FS_IOC_SHUTDOWN
+    (0x5412, Request::Forbidden),          // TIOCSTI
+    (0x541C, Request::Forbidden),          // TIOCLINUX
+    (0x2285, Request::Forbidden),          // SG_IO
+    (0xC048_4E41, Request::Forbidden),     // NVME_IOCTL_ADMIN_CMD
+    (0xC048_4E43, Request::Forbidden),     // NVME_IOCTL_IO_CMD
+];
+
+/// The request of this number; the kernel looks at the low 32 bits only.
+#[must_use]
+pub fn request(number: u64) -> Option<Request> {
+    REQUESTS
+        .iter()
+        .find(|(known, _)| *known == number as u32)
+        .map(|(_, request)| *request)
+}

@@ -1,0 +1,405 @@
+//! Considering one call: observe, decide under every plan that holds for its caller, and refuse, perform or let go on.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+
+use super::attempt::{Action, Binding, exchange};
+use super::calls::{Architecture, Call, Kind};
+use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
+use super::observe::Observer;
+use super::perform::perform;
+use super::quick;
+use super::receive::{Backing, Reply, Supervisor, Voice};
+use super::report::describe;
+use super::resolve::{Entry, Object, Spot};
+use super::scopes::Scope;
+use super::target::{Target, Trouble};
+use super::territory::{Facts, Territory};
+use crate::plan::RuleId;
+use crate::record::{Answer, Operation};
+use crate::sys::seccomp::Notification;
+use crate::sys::{Errno, file};
+
+/// What a process must be able to do (CAP_DAC_OVERRIDE) for a call that is always refused to be worth a word: without it
+/// most of them fail anyway, and programs try them to find out what they may do.
+const PRIVILEGED: u64 = 1 << 1;
+
+/// What of the target a job needs beside its credentials.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Nothing.
+    Nothing,
+    /// Its umask.
+    Umask,
+}
+
+enum Tree<'a> {
+    Shared(#[allow(dead_code, reason = "held, not read")] RwLockReadGuard<'a, ()>),
+    Alone(#[allow(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, ()>),
+}
+
+/// A call under consideration.
+struct Case<'a> {
+    call: &'static Call,
+    observer: Observer<'a>,
+    /// The inner guards that have a say.
+    scopes: Vec<Arc<Scope>>,
+}
+
+/// A decision and what it rests on.
+struct Verdict<'a> {
+    decision: Decision,
+    first: Option<Facts>,
+    second: Option<Facts>,
+    territory: &'a Territory,
+}
+
+impl Supervisor {
+    /// What a call is to be answered.
+    pub(super) fn consider(&self, notification: &Notification) -> Reply {
+        let absent = Reply::Result(Err(Errno::ENOSYS));
+        let Some(architecture) = Architecture::from_audit(notification.architecture) else {
+            return absent;
+        };
+        let Some(call) = Call::find(architecture, notification.number) else {
+            return absent;
+        };
+        let Ok(target) = Target::new(notification.tid as i32, architecture) else {
+            return absent;
+        };
+        let scopes = self.scopes.of(target.tid);
+        let mut case = Case {
+            call,
+            observer: Observer {
+                target: &target,
+                arguments: notification.arguments,
+                asked: Vec::new(),
+            },
+            scopes,
+        };
+        let granted = |territory: &Territory| {
+            quick::is_granted(territory, &target, call, &notification.arguments)
+        };
+        if self.backing == Backing::Wall && self.territories(&case.scopes).all(granted) {
+            return Reply::Continue;
+        }
+        let _tree = self.hold_tree(call);
+        let observed = self.as_target(&target, Needs::Nothing, || case.observer.observe(call));
+        if !self.listener.is_waiting(notification.id) {
+            return Reply::Nothing;
+        }
+        match observed {
+            Ok(action) => self.settle(&case, &action),
+            Err(trouble) => self.troubled(&case, trouble),
+        }
+    }
+
+    /// Every plan that has a say, our own first.
+    fn territories<'a>(&'a self, scopes: &'a [Arc<Scope>]) -> impl Iterator<Item = &'a Territory> {
+        std::iter::once(&*self.territory).chain(scopes.iter().map(|scope| &*scope.territory))
+    }
+
+    fn hold_tree(&self, call: &Call) -> Tree<'_> {
+        if matches!(call.kind, Kind::Rename(..) | Kind::Bind | Kind::Socketcall) {
+            Tree::Alone(self.tree.write().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            Tree::Shared(self.tree.read().unwrap_or_else(PoisonError::into_inner))
+        }
+    }
+
+    /// Runs `job` with the target's credentials.
+    pub(super) fn as_target<T>(
+        &self,
+        target: &Target,
+        needs: Needs,
+        job: impl FnOnce() -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        if needs == Needs::Nothing && !self.own.can_change() {
+            return job();
+        }
+        let status = target.status()?;
+        let _acting = self.own.act_as(target, &status)?;
+        if needs == Needs::Umask {
+            file::set_umask(status.umask);
+        }
+        job()
+    }
+
+    fn settle(&self, case: &Case<'_>, action: &Action) -> Reply {
+        match action {
+            Action::Pass => return Reply::Continue,
+            Action::Nothing => return Reply::Result(Ok(0)),
+            Action::Forbidden => return self.forbidden(case),
+            _ => {}
+        }
+        let mut strictest: Option<Verdict<'_>> = None;
+        for territory in self.territories(&case.scopes) {
+            let Ok(verdict) = judge(territory, action) else {
+                return self.refuse_blind(case, Reason::Unknown, None);
+            };
+            if strictest
+                .as_ref()
+                .is_none_or(|known| weight(&verdict.decision) > weight(&known.decision))
+            {
+                strictest = Some(verdict);
+            }
+        }
+        let Some(verdict) = strictest else {
+            return self.refuse_blind(case, Reason::Unknown, None);
+        };
+        match verdict.decision {
+            Decision::Continue => Reply::Continue,
+            Decision::Fail(errno) => Reply::Result(Err(errno)),
+            Decision::Perform => {
+                self.perform(case, action, verdict.first.and_then(|facts| facts.path))
+            }
+            Decision::Refuse(refusal) => {
+                let facts = if refusal.spot == Which::Second {
+                    verdict.second
+                } else {
+                    verdict.first
+                };
+                let path = facts.and_then(|facts| facts.path);
+                self.refuse(case, verdict.territory, &refusal, path, Errno::EACCES)
+            }
+        }
+    }
+
+    fn perform(&self, case: &Case<'_>, action: &Action, found: Option<PathBuf>) -> Reply {
+        let target = case.observer.target;
+        let steady = |dir: &Object| {
+            self.territories(&case.scopes)
+                .all(|territory| territory.is_steady(dir))
+        };
+        let done = self.as_target(target, Needs::Umask, || perform(target, action, &steady));
+        if let Action::Rename(from, to, _) = action
+            && [from, to]
+                .iter()
+                .any(|spot| spot.object().is_some_and(Object::is_dir))
+        {
+            self.territories(&case.scopes).for_each(Territory::forget);
+        }
+        match done {
+            Ok(outcome) => Reply::Performed(outcome),
+            Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
+            Err(Trouble::Unreadable) => self.refuse_blind(case, Reason::Unreadable, found),
+            Err(Trouble::Foreign | Trouble::Own(_)) => {
+                self.refuse_blind(case, Reason::Credentials, found)
+            }
+        }
+    }
+
+    fn troubled(&self, case: &Case<'_>, trouble: Trouble) -> Reply {
+        let walled = case.call.kind.is_checked_by_landlock() && self.backing == Backing::Wall;
+        match trouble {
+            Trouble::Fault(_) | Trouble::Foreign if walled => Reply::Continue,
+            Trouble::Unreadable if walled => {
+                self.note_unreadable(case);
+                Reply::Continue
+            }
+            Trouble::Fault(errno) => Reply::Result(Err(errno)),
+            Trouble::Unreadable => self.refuse_blind(case, Reason::Unreadable, None),
+            Trouble::Own(Errno::EPERM) => self.refuse_blind(case, Reason::Credentials, None),
+            Trouble::Foreign | Trouble::Own(_) => {
+                tracing::warn!(%trouble, call = case.call.name, "could not look at a call");
+                self.refuse_blind(case, Reason::Unknown, None)
+            }
+        }
+    }
+
+    fn note_unreadable(&self, case: &Case<'_>) {
+        let target = case.observer.target;
+        let pid = target.status().map_or(target.tid, |status| status.tgid);
+        let mut known = self
+            .unreadable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if known.insert(pid) {
+            drop(known);
+            let refusal = blind(case.call, Reason::Unreadable);
+            self.tell(
+                case,
+                &self.territory,
+                &refusal,
+                None,
+                Answer::LeftToWall,
+                Errno::EACCES,
+            );
+        }
+    }
+
+    fn forbidden(&self, case: &Case<'_>) -> Reply {
+        let status = case.observer.target.status().unwrap_or_default();
+        if case.call.kind == Kind::Forbidden && status.effective & PRIVILEGED == 0 {
+            return Reply::Result(Err(Errno::EPERM));
+        }
+        let refusal = Refusal {
+            operation: Operation::Forbidden,
+            spot: Which::First,
+            rule: None,
+            reason: Reason::Forbidden,
+        };
+        self.refuse(case, &self.territory, &refusal, None, Errno::EPERM)
+    }
+
+    /// Refuses what could not be looked at.
+    fn refuse_blind(&self, case: &Case<'_>, reason: Reason, found: Option<PathBuf>) -> Reply {
+        self.refuse(
+            case,
+            &self.territory,
+            &blind(case.call, reason),
+            found,
+            Errno::EACCES,
+        )
+    }
+
+    fn refuse(
+        &self,
+        case: &Case<'_>,
+        territory: &Territory,
+        refusal: &Refusal,
+        found: Option<PathBuf>,
+        errno: Errno,
+    ) -> Reply {
+        self.tell(case, territory, refusal, found, Answer::Refused, errno);
+        Reply::Result(Err(errno))
+    }
+
+    fn tell(
+        &self,
+        case: &Case<'_>,
+        territory: &Territory,
+        refusal: &Refusal,
+        found: Option<PathBuf>,
+        answer: Answer,
+        errno: Errno,
+    ) {
+        let attempt = describe(
+            territory.plan(),
+            &case.observer,
+            case.call,
+            refusal,
+            found.as_deref(),
+            answer,
+            errno,
+        );
+        match case.scopes.last() {
+            None => (self.refused)(attempt, Voice::Here),
+            Some(inner) => {
+                (self.refused)(attempt.clone(), Voice::Inner);
+                (inner.refused)(attempt, Voice::Here);
+            }
+        }
+    }
+}
+
+/// How strict a decision is.
+fn weight(decision: &Decision) -> u8 {
+    match decision {
+        Decision::Continue => 0,
+        Decision::Perform => 1,
+        Decision::Fail(_) => 2,
+        Decision::Refuse(_) => 3,
+    }
+}
+
+/// Decides under one plan.
+fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Verdict<'a>, Errno> {
+    let one = |spot: &Spot| {
+        let facts = territory.facts(spot)?;
+        let decision = action
+            .intent()
+            .map_or(Decision::Fail(Errno::ENOSYS), |intent| {
+                decide(intent, &facts)
+            });
+        Ok(Verdict {
+            decision,
+            first: Some(facts),
+            second: None,
+            territory,
+        })
+    };
+    match action {
+        Action::Rename(Spot::Entry(from), Spot::Entry(to), flags) => {
+            let (source, destination) = (territory.entry(from)?, territory.entry(to)?);
+            let there = fills(territory, from, &destination);
+            let back = if flags & libc::RENAME_EXCHANGE == 0 {
+                None
+            } else {
+                fills(territory, to, &source)
+            };
+            let decision = decide_rename(exchange(*flags), &source, &destination, there.or(back));
+            Ok(Verdict {
+                decision,
+                first: Some(source),
+                second: Some(destination),
+                territory,
+            })
+        }
+        Action::Link(from, Spot::Entry(to)) => {
+            let (source, destination) = (territory.facts(from)?, territory.entry(to)?);
+            let decision = decide_link(&source, &destination);
+            Ok(Verdict {
+                decision,
+                first: Some(source),
+                second: Some(destination),
+                territory,
+            })
+        }
+        Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => one(spot),
+        Action::Unlink(spot @ Spot::Entry(_), _)
+        | Action::Symlink(_, spot @ Spot::Entry(_))
+        | Action::Mkdir(spot @ Spot::Entry(_), _)
+        | Action::Mknod(spot @ Spot::Entry(_), _, _)
+        | Action::Bind(Binding {
+            spot: spot @ Spot::Entry(_),
+            ..
+        }) => one(spot),
+        Action::OpenNameless(dir, _) => one(&Spot::Held(dir.duplicate()?)),
+        // A path that ends in `.`, `..` or `/` cannot be made, removed or moved: the kernel says how.
+        Action::Rename(..)
+        | Action::Link(..)
+        | Action::Unlink(..)
+        | Action::Symlink(..)
+        | Action::Mkdir(..)
+        | Action::Mknod(..)
+        | Action::Bind(..)
+        | Action::Pass
+        | Action::Nothing
+        | Action::Forbidden => Ok(Verdict {
+            decision: Decision::Continue,
+            first: None,
+            second: None,
+            territory,
+        }),
+    }
+}
+
+/// The rule of a missing place that would come to exist if what is at `from` moved to `to`.
+fn fills(territory: &Territory, from: &Entry, to: &Facts) -> Option<RuleId> {
+    let object = from.object.as_ref().filter(|object| object.is_dir())?;
+    territory.would_fill(object, to.path.as_ref()?)
+}
+
+/// A refusal of what could not be looked at.
+fn blind(call: &Call, reason: Reason) -> Refusal {
+    let operation = match call.kind {
+        Kind::Open(..) | Kind::Openat2 | Kind::Creat | Kind::Truncate | Kind::TruncatePair => {
+            Operation::Write
+        }
+        Kind::Unlink(..) | Kind::Rmdir | Kind::Unlinkat => Operation::Delete,
+        Kind::Rename(..) => Operation::Rename,
+        Kind::Link(..) => Operation::Link,
+        Kind::Symlink(..) | Kind::Mkdir(..) | Kind::Mknod(..) | Kind::Bind | Kind::Socketcall => {
+            Operation::Create
+        }
+        Kind::Forbidden | Kind::Absent => Operation::Forbidden,
+        _ => Operation::Metadata,
+    };
+    Refusal {
+        operation,
+        spot: Which::First,
+        rule: None,
+        reason,
+    }
+}
