@@ -17,16 +17,12 @@ pub struct Loaded {
 
 /// Finds, reads and resolves the policy; the workspace's own with it.
 pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
-    let uid = surroundings::uid();
-    let uid = uid
-        .ok_or_else(|| Failure::Words("cannot read /proc/self/status: is /proc mounted?".into()))?;
     let binary = env::current_exe().ok();
     let host = Host::gather(
         env::vars_os(),
         working_directory()?,
         binary,
         surroundings::database_home(),
-        uid,
     )?;
     let home = host.home()?;
     let workspace = host.workspace();
@@ -80,7 +76,6 @@ pub(super) mod tests {
                 cwd: self.home().join("project"),
                 guard_binary: None,
                 passwd_home: None,
-                uid: 1000,
                 mounts: Mounts::default(),
             };
             Plan::resolve(&parse(text, "p.toml").unwrap(), None, &host).unwrap()

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::plan::Plan;
@@ -25,6 +25,9 @@ const MOST: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 const READY: u8 = b'+';
 const BYE: u8 = b'-';
+const HEARD: u8 = b'!';
+/// A refused call waits no longer than this for an inner guard to have said so.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Where inner guards ask.
 pub struct Door {
@@ -88,23 +91,36 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
     let links = Links::collect(Arc::clone(&plan))?;
     let territory = Territory::new(plan, granted, links);
     let back = Mutex::new(stream.try_clone()?);
-    stream.set_write_timeout(Some(Duration::from_millis(100)))?;
-    let sink = move |attempt: Attempt, _: Voice| {
+    stream.set_write_timeout(Some(MOMENT))?;
+    let (heard, hearing) = mpsc::channel();
+    let hearing = Mutex::new(hearing);
+    let sink = move |attempt: Attempt, voice: Voice| {
         let mut back = back.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = serde_json::to_vec(&attempt).map_err(io::Error::other);
+        let told = serde_json::to_vec(&(voice == Voice::Here, attempt)).map_err(io::Error::other);
         if let Err(error) = told.and_then(|bytes| write_block(&mut back, &bytes)) {
             tracing::debug!(%error, "an inner guard does not listen");
+            return;
         }
+        let hearing = hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = hearing.recv_timeout(MOMENT);
     };
     let inner = supervisor.add_inner(keeper, territory, Box::new(sink));
     stream.write_all(&[READY])?;
     stream.set_read_timeout(None)?;
     let mut word = [0];
-    match stream.read(&mut word) {
-        Ok(1) if word[0] == BYE => inner.finish(),
-        _ => inner.lose(),
+    loop {
+        match stream.read(&mut word) {
+            Ok(1) if word[0] == HEARD => drop(heard.send(())),
+            Ok(1) if word[0] == BYE => {
+                inner.finish();
+                return Ok(());
+            }
+            _ => {
+                inner.lose();
+                return Ok(());
+            }
+        }
     }
-    Ok(())
 }
 
 /// The outer guard, as the inner one sees it.
@@ -128,7 +144,7 @@ impl Outer {
     pub fn enlist(&mut self, plan: &Plan, granted: &[Mark]) -> io::Result<()> {
         self.0.set_read_timeout(Some(PATIENCE))?;
         write_block(&mut self.0, &plan.to_bytes().map_err(io::Error::other)?)?;
-        let marks: Vec<u8> = granted.iter().flat_map(Mark::to_bytes).collect();
+        let marks: Vec<u8> = granted.iter().copied().flat_map(Mark::to_bytes).collect();
         write_block(&mut self.0, &marks)?;
         let mut word = [0];
         self.0.read_exact(&mut word)?;
@@ -144,13 +160,17 @@ impl Outer {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn listen(&self, told: impl Fn(Attempt) + Send + 'static) -> io::Result<()> {
+    pub fn listen(&self, told: impl Fn(Attempt, Voice) + Send + 'static) -> io::Result<()> {
         let mut stream = self.0.try_clone()?;
         let job = move || {
             while let Ok(block) = read_block(&mut stream) {
                 match serde_json::from_slice(&block) {
-                    Ok(attempt) => told(attempt),
+                    Ok((true, attempt)) => told(attempt, Voice::Here),
+                    Ok((false, attempt)) => told(attempt, Voice::Inner),
                     Err(error) => tracing::warn!(%error, "the outer guard says something else"),
+                }
+                if stream.write_all(&[HEARD]).is_err() {
+                    return;
                 }
             }
         };

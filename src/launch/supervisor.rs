@@ -18,7 +18,7 @@ use super::{Doing, Effort, LaunchError, Observer};
 use crate::plan::Plan;
 use crate::supervise::links::Links;
 use crate::supervise::territory::{Mark, Territory};
-use crate::supervise::{Backing, Sink, Supervisor, Voice};
+use crate::supervise::{Backing, Sink, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::seccomp::Listener;
 use crate::sys::{process, signal};
@@ -120,9 +120,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     if let Some(outer) = &outer {
         drop(events.send(Event::InsideAnother));
         let told = sink(&events);
-        outer
-            .listen(move |attempt| told(attempt, Voice::Here))
-            .map_err(|error| no_thread(&error))?;
+        outer.listen(told).map_err(|error| no_thread(&error))?;
     }
     drop(events.send(Event::Started(target)));
     match descriptor::receive(ours.as_fd()).doing("get the listener")? {

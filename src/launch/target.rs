@@ -11,7 +11,6 @@ use super::inner::VARIABLE;
 use super::message::Message;
 use super::sandbox::Sandbox;
 use crate::sys::seccomp::{self, Instruction};
-use crate::sys::signal::Disposition;
 use crate::sys::{Errno, descriptor, process, signal, startup};
 use crate::wall::{NewPrivileges, Wall};
 
@@ -74,7 +73,7 @@ impl Becoming {
             Err(errno) => return Err(Message::Failed(no_listener(errno))),
         }
         if startup::pipe_signal() == startup::PipeSignal::Default {
-            signal::set_disposition(Signal::SIGPIPE, Disposition::Default)
+            signal::restore_default(Signal::SIGPIPE)
                 .map_err(|errno| Message::Failed(format!("cannot restore SIGPIPE: {errno}")))?;
         }
         for stream in startup::closed_streams() {

@@ -161,7 +161,6 @@ mod tests {
             cwd: "/w/here".into(),
             guard_binary: None,
             passwd_home: None,
-            uid: 0,
             mounts: Mounts::default(),
         }
     }

@@ -47,12 +47,8 @@ pub struct Explanation {
 /// One line of `guard check`.
 #[derive(Debug)]
 pub struct Row<'p> {
-    /// The rule's number.
-    pub id: RuleId,
     /// The rule.
     pub rule: &'p PlannedRule,
-    /// The level that is enforced for now, where it is another one.
-    pub enforced_as: Option<Level>,
     /// The paths that it stands for, each with the stricter rule for the same path, if there is one.
     pub targets: Vec<(&'p Target, Option<RuleId>)>,
 }
@@ -141,12 +137,10 @@ impl Plan {
             let place = &self.places[self.index.exact(&target.path)?];
             (place.level < rule.level).then_some(place.rule)
         };
-        let numbered = self.rules.iter().enumerate();
-        numbered
-            .map(|(number, rule)| Row {
-                id: RuleId(number),
+        self.rules
+            .iter()
+            .map(|rule| Row {
                 rule,
-                enforced_as: Some(rule.level.enforced()).filter(|level| *level != rule.level),
                 targets: rule
                     .targets
                     .iter()

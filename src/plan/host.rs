@@ -19,8 +19,6 @@ pub struct Host {
     pub guard_binary: Option<PathBuf>,
     /// The home directory in the user database.
     pub passwd_home: Option<PathBuf>,
-    /// The user's number.
-    pub uid: u32,
     /// What is mounted.
     pub mounts: Mounts,
 }
@@ -44,7 +42,6 @@ impl Host {
         cwd: PathBuf,
         guard_binary: Option<PathBuf>,
         passwd_home: Option<PathBuf>,
-        uid: u32,
     ) -> Result<Self, PlanError> {
         let text =
             fs::read("/proc/self/mountinfo").map_err(|source| PlanError::Mounts { source })?;
@@ -62,7 +59,6 @@ impl Host {
             cwd,
             guard_binary,
             passwd_home,
-            uid,
             mounts,
         })
     }
@@ -137,7 +133,6 @@ mod tests {
             cwd: "/".into(),
             guard_binary: None,
             passwd_home: passwd.map(Path::to_path_buf),
-            uid: 1000,
             mounts: Mounts::default(),
         }
     }
@@ -196,10 +191,10 @@ mod tests {
             ("A".into(), "2".into()),
             ("B".into(), "".into()),
         ];
-        let host = Host::gather(env, "/".into(), None, None, 0).unwrap();
+        let host = Host::gather(env, "/".into(), None, None).unwrap();
         assert_eq!(host.variable("A"), Some(OsStr::new("1")));
         assert_eq!(host.variable("B"), None);
         assert!(host.mounts.iter().next().is_some());
-        assert!(Host::gather([], "x".into(), None, None, 0).is_err());
+        assert!(Host::gather([], "x".into(), None, None).is_err());
     }
 }

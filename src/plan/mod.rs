@@ -32,7 +32,6 @@ pub use error::PlanError;
 pub use explain::{Enforcer, Explanation, Row};
 pub use host::Host;
 pub use mounts::{Mount, Mounts};
-pub use wire::WireError;
 
 use index::Index;
 
@@ -187,14 +186,8 @@ impl Plan {
         self.index.lookup(&self.places, path)
     }
 
-    /// Whether some glob is stricter than what surrounds it, so that no directory can be left to the kernel alone.
-    #[must_use]
-    pub fn has_strict_globs(&self) -> bool {
-        !self.strict_globs.is_empty()
-    }
-
-    /// Whether a glob may protect something at or below `path` that its surroundings do not. Finer than
-    /// [`Self::has_strict_globs`]: a glob concerns only what lies below the directory before its first wildcard.
+    /// Whether a glob may protect something at or below `path` that its surroundings do not. A glob
+    /// concerns only what lies below the directory before its first wildcard.
     #[must_use]
     pub fn strict_globs_below(&self, path: &Path) -> Below {
         let concerns = |base: &PathBuf| base.starts_with(path) || path.starts_with(base);

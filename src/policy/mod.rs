@@ -3,7 +3,7 @@
 //! Text is checked here once and for all ([`parse`]); what the paths mean on this machine is `plan`'s concern.
 #![forbid(unsafe_code)]
 
-mod discover;
+pub(crate) mod discover;
 mod error;
 mod parse;
 mod pattern;
@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use discover::{Discovered, Search, discover, load};
+pub use discover::{Search, discover};
 pub use error::{PatternProblem, PolicyError, Problem};
 pub use parse::parse;
 pub use pattern::{Part, Pattern, Template, compile};

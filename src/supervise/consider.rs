@@ -287,6 +287,9 @@ impl Supervisor {
             None => (self.refused)(attempt, Voice::Here),
             Some(inner) => {
                 (self.refused)(attempt.clone(), Voice::Inner);
+                for scope in &case.scopes[..case.scopes.len() - 1] {
+                    (scope.refused)(attempt.clone(), Voice::Inner);
+                }
                 (inner.refused)(attempt, Voice::Here);
             }
         }

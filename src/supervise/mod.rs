@@ -21,4 +21,4 @@ mod target;
 pub mod territory;
 
 pub use receive::{Backing, Sink, Supervisor, Voice};
-pub use scopes::{Inner, is_descendant};
+pub use scopes::is_descendant;

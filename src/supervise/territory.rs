@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::links::{Linked, Links};
 use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
-use crate::plan::{Identity, Plan, RuleId};
+use crate::plan::{Identity, Place, Plan, RuleId};
 use crate::policy::Level;
 use crate::sys::Errno;
 use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, Stat};
@@ -40,7 +40,7 @@ impl Mark {
 impl Mark {
     /// For another guard.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; 24] {
+    pub fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.dev.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.ino.to_le_bytes());
@@ -134,10 +134,8 @@ type Key = (u64, u64, i64, u64);
 pub struct Territory {
     plan: Arc<Plan>,
     granted: HashSet<Mark>,
-    places: HashMap<Identity, (Level, RuleId)>,
     kept: HashMap<Identity, RuleId>,
     kept_paths: HashMap<PathBuf, RuleId>,
-    missing: Vec<(PathBuf, RuleId)>,
     links: Arc<Links>,
     known: RwLock<HashMap<Key, (Standing, Instant)>>,
     generation: AtomicU64,
@@ -157,16 +155,6 @@ impl Territory {
         links: Arc<Links>,
     ) -> Self {
         let granted = granted.into_iter().collect();
-        let mut places: HashMap<Identity, (Level, RuleId)> = HashMap::new();
-        for place in &plan.places {
-            let Some(identity) = place.identity else {
-                continue;
-            };
-            let slot = places.entry(identity).or_insert((place.level, place.rule));
-            if place.level < slot.0 {
-                *slot = (place.level, place.rule);
-            }
-        }
         let kept = plan
             .kept
             .iter()
@@ -177,20 +165,12 @@ impl Territory {
             .iter()
             .map(|kept| (kept.path.clone(), kept.rule))
             .collect();
-        let missing = plan
-            .places
-            .iter()
-            .filter(|place| place.identity.is_none() && place.level.enforced() != Level::Writable)
-            .map(|place| (place.path.clone(), place.rule))
-            .collect();
         let known = RwLock::default();
         Self {
             plan,
             granted,
-            places,
             kept,
             kept_paths,
-            missing,
             links,
             known,
             generation: AtomicU64::new(0),
@@ -267,13 +247,13 @@ impl Territory {
         let mut at = dir.duplicate()?;
         loop {
             let identity = identity(&at.stat);
-            if let Some(place) = self.places.get(&identity) {
+            if let Some(place) = self.plan.place_by_identity(identity) {
                 let wall = if self.granted.contains(&Mark::new(&at.stat)) {
                     Wall::Grants
                 } else {
                     Wall::Refuses
                 };
-                return Ok((Some(*place), wall));
+                return Ok((Some((place.level, place.rule)), wall));
             }
             if self.granted.contains(&Mark::new(&at.stat)) {
                 return Ok((None, Wall::Grants));
@@ -348,10 +328,10 @@ impl Territory {
         if let Some(stat) = stat {
             let identity = identity(stat);
             if stat.kind() == libc::S_IFDIR
-                && let Some((strict, its_rule)) = self.places.get(&identity)
-                && *strict < level
+                && let Some(place) = self.plan.place_by_identity(identity)
+                && place.level < level
             {
-                (level, rule) = (*strict, Some(*its_rule));
+                (level, rule) = (place.level, Some(place.rule));
             }
             kept = kept.or_else(|| self.kept.get(&identity).copied());
         }
@@ -376,8 +356,8 @@ impl Territory {
             return None;
         }
         let identity = identity(stat);
-        if let Some((level, rule)) = self.places.get(&identity) {
-            return Some((*level, Some(*rule)));
+        if let Some(place) = self.plan.place_by_identity(identity) {
+            return Some((place.level, Some(place.rule)));
         }
         if stat.nlink < 2 {
             return None;
@@ -390,35 +370,34 @@ impl Territory {
     }
 
     fn missing_below(&self, path: &Path) -> Option<RuleId> {
-        self.missing
-            .iter()
-            .find(|(place, _)| place != path && place.starts_with(path))
-            .map(|(_, rule)| *rule)
+        self.waiting_below(path).next().map(|place| place.rule)
+    }
+
+    /// Protected places truly below a path where nothing is yet.
+    fn waiting_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
+        self.plan
+            .missing_below(path)
+            .filter(move |place| place.path != path && place.level.enforced() != Level::Writable)
     }
 
     /// The rule of a missing place that would come to exist if the directory `source` were called `path`.
     #[must_use]
     pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
-        let below = self
-            .missing
-            .iter()
-            .filter(|(place, _)| place != path && place.starts_with(path));
-        below
-            .filter_map(|(place, rule)| place.strip_prefix(path).ok().map(|rest| (rest, *rule)))
-            .find(|(rest, _)| {
-                let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
-                    return true;
-                };
-                let how = OpenHow {
-                    flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
-                    ..OpenHow::default()
-                };
-                !matches!(
-                    file::open(source.as_fd(), &rest, how),
-                    Err(Errno::ENOENT | Errno::ENOTDIR)
-                )
-            })
-            .map(|(_, rule)| rule)
+        let exists = |place: &&Place| {
+            let rest = place.path.strip_prefix(path).unwrap_or(&place.path);
+            let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
+                return true;
+            };
+            let how = OpenHow {
+                flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
+                ..OpenHow::default()
+            };
+            let found = file::open(source.as_fd(), &rest, how);
+            !matches!(found, Err(Errno::ENOENT | Errno::ENOTDIR))
+        };
+        self.waiting_below(path)
+            .find(exists)
+            .map(|place| place.rule)
     }
 
     fn directory(&self, dir: &Object) -> Result<Facts, Errno> {

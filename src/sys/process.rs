@@ -176,13 +176,6 @@ pub fn words(command: &[impl AsRef<OsStr>]) -> Result<Vec<CString>, Errno> {
         .collect()
 }
 
-/// An own descriptor by number, borrowed for as long as the process keeps it open.
-#[must_use]
-pub fn standard_error() -> BorrowedFd<'static> {
-    // SAFETY: the standard streams are never owned by a value and stay open.
-    unsafe { BorrowedFd::borrow_raw(libc::STDERR_FILENO) }
-}
-
 /// Duplicates a descriptor, close-on-exec.
 ///
 /// # Errors

@@ -32,25 +32,12 @@ pub fn receive_all() -> Result<SignalFd, Errno> {
     )
 }
 
-/// What happens to a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disposition {
-    /// As the system has it.
-    Default,
-    /// Nothing.
-    Ignored,
-}
-
-/// Sets a disposition.
+/// Gives a signal back the meaning that the system has for it.
 ///
 /// # Errors
 /// As sigaction(2).
-pub fn set_disposition(signal: Signal, disposition: Disposition) -> Result<(), Errno> {
-    let handler = match disposition {
-        Disposition::Default => SigHandler::SigDfl,
-        Disposition::Ignored => SigHandler::SigIgn,
-    };
-    let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+pub fn restore_default(signal: Signal) -> Result<(), Errno> {
+    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     // SAFETY: no handler function is installed.
     unsafe { sigaction(signal, &action) }.map(drop)
 }

@@ -80,7 +80,7 @@ fn a_glob_and_a_path_that_are_equal() {
 #[test]
 fn strict_globs() {
     let world = World::new();
-    let strict = |lines: &str| world.plan(lines).has_strict_globs();
+    let strict = |lines: &str| !world.plan(lines).strict_globs().is_empty();
     assert!(strict("'**/*.key' = 'read-only'"));
     assert!(
         strict("'~' = 'read-only'\n'~/w' = 'writable'\n'~/**/*.key' = 'add-only'"),
@@ -134,14 +134,10 @@ fn the_table_and_explanations() {
     world.dir("~/a");
     let plan = world.plan("'~/a' = { level = 'add-only', why = 'x' }\n'~/a/' = 'writable'\n'${NOT_SET}' = 'read-only'\n'**/*.key' = 'read-only'");
     let rows = plan.table();
-    assert_eq!(rows[0].enforced_as, Some(Level::ReadOnly));
     assert_eq!(rows[0].targets.len(), 1);
     assert_eq!(rows[0].targets[0].0.identity, identity(&world.path("~/a")));
     assert_eq!(rows[0].targets[0].1, None);
-    assert_eq!(
-        (rows[1].enforced_as, rows[1].targets[0].1),
-        (None, Some(RuleId(0)))
-    );
+    assert_eq!(rows[1].targets[0].1, Some(RuleId(0)));
     assert_eq!(
         rows[2].rule.effect,
         Effect::Nothing("$NOT_SET is not set".into())

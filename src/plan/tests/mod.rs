@@ -84,7 +84,6 @@ impl World {
             cwd: self.cwd.clone(),
             guard_binary: self.binary.clone(),
             passwd_home: None,
-            uid: 1000,
             mounts: Mounts::parse(self.mounts.as_bytes()).unwrap(),
         }
     }

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::*;
-use crate::policy::load;
+use crate::policy::discover::load;
 
 #[test]
 fn ancestors_keep_their_names() {
