@@ -225,6 +225,7 @@ fn shell() {
             row("chattr", &["chattr"], "cd ~; touch a; mkdir b; chattr +d a b; lsattr -d a b | cut -c1-20; chattr -d a"),
             row("flock", &["flock"], "cd ~; flock lock -c 'echo held'; (flock 9; echo in) 9> lock2; flock -n tmp true; echo $?"),
             row("rsync", &["rsync"], "cd ~; mkdir -p a/b; echo x > a/b/c; touch -d 2001-01-01 a/b/c; ln -s c a/b/l; chmod 750 a/b; rsync -a a/ $O/a/; rsync -aH $O/a/ b/; rm a/b/c; rsync -a --delete a/ b/; ls -R b"),
+            row("threads that make and remove the same things", &["python3"], "cd ~ && python3 - <<'E'\nimport os,threading,fcntl\ndef work(b,r):\n    b.wait()\n    for n in range(40):\n        try: os.makedirs(f'm{r}/a{n}/b/c/d',exist_ok=True)\n        except FileExistsError: pass\n        try: os.unlink(f'lock{n%3}')\n        except FileNotFoundError: pass\n        os.close(os.open(f'lock{n%3}',os.O_RDONLY|os.O_CREAT))\n        try: os.close(os.open(f'excl{n%3}',os.O_WRONLY|os.O_CREAT|os.O_EXCL)); os.unlink(f'excl{n%3}')\n        except (FileExistsError,FileNotFoundError): pass\n        try: os.rename(f'lock{n%3}',f'moved{n%3}')\n        except FileNotFoundError: pass\nfor r in range(5):\n    b=threading.Barrier(6); ts=[threading.Thread(target=work,args=(b,r)) for _ in range(6)]\n    [t.start() for t in ts]; [t.join() for t in ts]\nprint('done')\nE\nrm -rf m* lock* moved* excl*"),
             row("a fork bomb's little sister", &[], "for i in $(seq 100); do (echo $i > ~/n$i; rm ~/n$i) & done; wait; ls ~ | wc -l"),
         ],
     );

@@ -192,6 +192,8 @@ impl Supervisor {
     fn troubled(&self, case: &Case<'_>, trouble: Trouble) -> Reply {
         let walled = case.call.kind.is_checked_by_landlock() && self.backing == Backing::Wall;
         match trouble {
+            // A directory on the way may have come to exist by now, and the wall would say EACCES.
+            Trouble::Fault(errno @ (Errno::ENOENT | Errno::ENOTDIR)) => Reply::Result(Err(errno)),
             Trouble::Fault(_) | Trouble::Foreign if walled => Reply::Continue,
             Trouble::Unreadable if walled => {
                 self.note_unreadable(case);

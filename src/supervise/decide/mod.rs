@@ -168,13 +168,25 @@ fn act(walls: &[Wall]) -> Decision {
     }
 }
 
+/// For a call that fails by what was found. The kernel says so itself only where the wall is open: elsewhere it may find
+/// something else by now (another thread made or removed it), and the wall would then say `EACCES` to what is allowed.
+fn fails(errno: Errno, walls: &[Wall]) -> Decision {
+    if walls.iter().all(|wall| *wall == Wall::Grants) {
+        Decision::Continue
+    } else {
+        Decision::Fail(errno)
+    }
+}
+
 /// Decides on a call with one spot.
 pub fn decide(intent: Intent, facts: &Facts) -> Decision {
     let object = of_object(facts);
     match intent {
         Intent::Open { writes, creates } => open(writes, creates, &object),
         Intent::OpenNameless if protected(facts) => refuse(Operation::Create, Which::First, facts),
-        Intent::OpenNameless | Intent::Truncate if facts.kind.is_none() => Decision::Continue,
+        Intent::OpenNameless | Intent::Truncate if facts.kind.is_none() => {
+            fails(Errno::ENOENT, &[facts.wall])
+        }
         Intent::OpenNameless => act(&[facts.wall]),
         Intent::Truncate => open(Writes::Yes, Creates::No, &object),
         Intent::Create(kind) => create(kind, facts),
@@ -187,9 +199,20 @@ pub fn decide(intent: Intent, facts: &Facts) -> Decision {
 
 fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
     match facts.kind {
-        None if creates == Creates::No => Decision::Continue,
+        None if creates == Creates::No => fails(Errno::ENOENT, &[facts.wall]),
         None if protected(facts) => refuse(Operation::Create, Which::First, facts),
         None => act(&[facts.wall]),
+        // Neither touches what is there, but what is there may be gone by now, and then it is made.
+        Some(kind)
+            if creates == Creates::Only && kind != libc::S_IFDIR
+                || creates == Creates::Yes && writes == Writes::No && kind == libc::S_IFREG =>
+        {
+            if protected(facts) {
+                Decision::Continue
+            } else {
+                act(&[facts.wall])
+            }
+        }
         Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
         Some(libc::S_IFDIR | libc::S_IFLNK) => Decision::Continue, // EISDIR, ELOOP
         Some(libc::S_IFBLK) => Decision::Refuse(Refusal {
@@ -209,7 +232,13 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
 
 fn create(kind: u32, facts: &Facts) -> Decision {
     if facts.kind.is_some() {
-        return Decision::Continue; // EEXIST
+        // EEXIST, unless it is gone by now: then the call makes it.
+        let must_not = protected(facts) || facts.missing_below.is_some() || kind == libc::S_IFBLK;
+        return if must_not {
+            Decision::Continue
+        } else {
+            act(&[facts.wall])
+        };
     }
     if protected(facts) {
         return refuse(Operation::Create, Which::First, facts);
@@ -234,7 +263,7 @@ fn create(kind: u32, facts: &Facts) -> Decision {
 /// The answer to taking an entry away, unless that is allowed.
 fn remove(operation: Operation, spot: Which, facts: &Facts) -> Option<Decision> {
     if facts.kind.is_none() {
-        return Some(Decision::Continue); // ENOENT
+        return Some(fails(Errno::ENOENT, &[facts.wall]));
     }
     if protected(facts) {
         return Some(refuse(operation, spot, facts));
@@ -265,11 +294,12 @@ pub fn decide_rename(
     to: &Facts,
     fills: Option<RuleId>,
 ) -> Decision {
-    if from.kind.is_none()
-        || exchange == Exchange::Yes && to.kind.is_none()
-        || exchange == Exchange::NoReplace && to.kind.is_some()
-    {
-        return Decision::Continue; // ENOENT, EEXIST
+    let walls = [from.wall, to.wall];
+    if from.kind.is_none() || exchange == Exchange::Yes && to.kind.is_none() {
+        return fails(Errno::ENOENT, &walls);
+    }
+    if exchange == Exchange::NoReplace && to.kind.is_some() {
+        return fails(Errno::EEXIST, &walls);
     }
     if let Some(decision) = remove(Operation::Rename, Which::First, from) {
         return decision;
@@ -301,13 +331,17 @@ pub fn decide_rename(
             reason: Reason::WouldFill,
         });
     }
-    act(&[from.wall, to.wall])
+    act(&walls)
 }
 
 /// Decides on a hard link. The new name would be a way to change the object, so that must be allowed.
 pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
-    if from.kind.is_none() || to.kind.is_some() {
-        return Decision::Continue; // ENOENT, EEXIST
+    let walls = [from.wall, to.wall];
+    if from.kind.is_none() {
+        return fails(Errno::ENOENT, &walls);
+    }
+    if to.kind.is_some() {
+        return fails(Errno::EEXIST, &walls);
     }
     let object = of_object(from);
     if protected(&object) {
@@ -319,7 +353,7 @@ pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
     if from.kind == Some(libc::S_IFDIR) {
         return Decision::Perform; // fails, and not as the wall would have it
     }
-    act(&[from.wall, to.wall])
+    act(&walls)
 }
 
 #[cfg(test)]
