@@ -16,7 +16,8 @@ pub struct Own {
 
 const CAP_SETGID: u64 = 1 << 6;
 const CAP_SETUID: u64 = 1 << 7;
-const CAP_SYS_PTRACE: u64 = 1 << 19;
+/// Looking into any process.
+pub const CAP_SYS_PTRACE: u64 = 1 << 19;
 
 impl Own {
     /// Reads them.
@@ -41,11 +42,16 @@ impl Own {
         self.capabilities.effective & (CAP_SETGID | CAP_SETUID) != 0
     }
 
-    /// Takes on what `target` acts as, until the value is dropped.
+    /// Takes on what `target` acts as, until the value is dropped. Of the supervisor's own capabilities, `kept` stay.
     ///
     /// # Errors
     /// `EPERM` when that is not possible.
-    pub fn act_as(&self, target: &Target, status: &Status) -> Result<Acting<'_>, Trouble> {
+    pub fn act_as(
+        &self,
+        target: &Target,
+        status: &Status,
+        kept: u64,
+    ) -> Result<Acting<'_>, Trouble> {
         let theirs = sorted(status.groups.clone());
         let same_ids =
             status.user == self.user && status.group == self.group && theirs == self.groups;
@@ -72,9 +78,8 @@ impl Own {
         if (user, group) != (status.user, status.group) {
             return Err(Trouble::Own(Errno::EPERM));
         }
-        // Looking into the target needs CAP_SYS_PTRACE all along; it opens no file that the target could not.
         let wanted = Capabilities {
-            effective: (effective | CAP_SYS_PTRACE) & self.capabilities.permitted,
+            effective: effective & self.capabilities.permitted | kept & self.capabilities.effective,
             ..self.capabilities
         };
         credentials::set_capabilities(wanted).map_err(Trouble::Own)?;

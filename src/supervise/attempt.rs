@@ -52,8 +52,10 @@ pub struct Binding {
     pub spot: Spot,
     /// The address as the program gave it (`struct sockaddr_un`, as long as it said).
     pub address: Vec<u8>,
-    /// Every directory that the path led through.
+    /// Every directory that the path led through, the one where it started first.
     pub trail: Vec<Object>,
+    /// Whether the program's `/` is ours.
+    pub in_our_root: bool,
 }
 
 /// A change of metadata.

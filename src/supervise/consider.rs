@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
+use super::acting::CAP_SYS_PTRACE;
 use super::attempt::{Action, Binding, exchange};
 use super::calls::{Architecture, Call, Kind};
 use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
 use super::observe::Observer;
-use super::perform::perform;
+use super::perform::{perform, take};
 use super::quick;
 use super::receive::{Backing, Reply, Supervisor, Voice};
 use super::report::describe;
@@ -29,6 +30,8 @@ const PRIVILEGED: u64 = 1 << 1;
 pub(super) enum Needs {
     /// Nothing.
     Nothing,
+    /// To see into its memory and descriptors, whoever it has become; nothing is opened that way but places.
+    Looking,
     /// Its umask.
     Umask,
 }
@@ -84,7 +87,7 @@ impl Supervisor {
             return Reply::Continue;
         }
         let _tree = self.hold_tree(call);
-        let observed = self.as_target(&target, Needs::Nothing, || case.observer.observe(call));
+        let observed = self.as_target(&target, Needs::Looking, || case.observer.observe(call));
         if !self.listener.is_waiting(notification.id) {
             return Reply::Nothing;
         }
@@ -114,11 +117,16 @@ impl Supervisor {
         needs: Needs,
         job: impl FnOnce() -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
-        if needs == Needs::Nothing && !self.own.can_change() {
+        if needs != Needs::Umask && !self.own.can_change() {
             return job();
         }
         let status = target.status()?;
-        let _acting = self.own.act_as(target, &status)?;
+        let kept = if needs == Needs::Looking {
+            CAP_SYS_PTRACE
+        } else {
+            0
+        };
+        let _acting = self.own.act_as(target, &status, kept)?;
         if needs == Needs::Umask {
             file::set_umask(status.umask);
         }
@@ -171,7 +179,11 @@ impl Supervisor {
             self.territories(&case.scopes)
                 .all(|territory| territory.is_steady(dir))
         };
-        let done = self.as_target(target, Needs::Umask, || perform(target, action, &steady));
+        let done = take(target, action).and_then(|taken| {
+            self.as_target(target, Needs::Umask, || {
+                perform(action, taken.as_ref(), &steady)
+            })
+        });
         if let Action::Rename(from, to, _) = action
             && [from, to]
                 .iter()

@@ -20,13 +20,30 @@ pub enum Outcome {
     NobodyReads(CString, OwnedFd, OpenHow),
 }
 
-/// Does it. The caller has decided, acts as the target, and has its umask.
+/// The target's own descriptor that an action is done with, if there is one. To be taken before acting as the target,
+/// which may have become a user that cannot look into it.
 ///
 /// # Errors
-/// The kernel's own; [`Trouble`] when the target could not be asked for a descriptor.
+/// [`Trouble`].
+pub fn take(target: &Target, action: &Action) -> Result<Option<OwnedFd>, Trouble> {
+    match action {
+        Action::Change(Spot::Held(object), Change::Control(number, ..)) => {
+            target.take(*number, object).map(Some)
+        }
+        Action::Bind(binding) => target
+            .take(binding.socket, &target.descriptor(binding.socket)?)
+            .map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Does it, with what [`take`] gave. The caller has decided, acts as the target, and has its umask.
+///
+/// # Errors
+/// The kernel's own; [`Trouble`] when guard itself could not.
 pub fn perform(
-    target: &Target,
     action: &Action,
+    taken: Option<&OwnedFd>,
     steady: &dyn Fn(&Object) -> bool,
 ) -> Result<Outcome, Trouble> {
     if let Action::Open(spot, how) = action {
@@ -36,15 +53,14 @@ pub fn perform(
         let fd = file::open(dir.as_fd(), c".", careful(*how)).map_err(Trouble::Fault)?;
         return Ok(Outcome::Descriptor(fd, how.flags as i32));
     }
-    if let Action::Change(Spot::Held(object), Change::Control(number, request, bytes)) = action {
-        let own = target.take(*number, object)?;
+    if let (Action::Change(_, Change::Control(_, request, bytes)), Some(own)) = (action, taken) {
         let mut bytes = bytes.clone();
         return metadata::control(own.as_fd(), *request, &mut bytes)
             .map(Outcome::Value)
             .map_err(Trouble::Fault);
     }
-    if let Action::Bind(binding) = action {
-        return bind(target, binding, steady).map(|()| Outcome::Value(0));
+    if let (Action::Bind(binding), Some(own)) = (action, taken) {
+        return bind(own, binding, steady).map(|()| Outcome::Value(0));
     }
     plain(action)
         .map(|()| Outcome::Value(0))
@@ -158,7 +174,7 @@ fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {
 /// nothing can be swapped in directories where only the supervisor acts. A way through a directory where the target can
 /// act by itself is spelled as the real path instead, which leads through none.
 fn bind(
-    target: &Target,
+    socket: &OwnedFd,
     binding: &Binding,
     steady: &dyn Fn(&Object) -> bool,
 ) -> Result<(), Trouble> {
@@ -166,17 +182,14 @@ fn bind(
     if at.asked != at.name {
         return Err(Trouble::Fault(Errno::ENOENT));
     }
-    let own = target.take(binding.socket, &target.descriptor(binding.socket)?)?;
-    let base = target.base(libc::AT_FDCWD)?;
-    let as_given = target.has_our_root() && binding.trail.iter().all(steady);
-    let (dir, address) = if as_given {
-        (base.as_fd(), binding.address.clone())
-    } else {
-        (at.dir.as_fd(), real_address(&binding.address, at))
+    let as_given = binding.in_our_root && binding.trail.iter().all(steady);
+    let (dir, address) = match binding.trail.first() {
+        Some(start) if as_given => (start.as_fd(), binding.address.clone()),
+        _ => (at.dir.as_fd(), real_address(&binding.address, at)),
     };
     let back = file::open_absolute(c"/", libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
     file::change_dir(dir).map_err(Trouble::Own)?;
-    let bound = file::bind(own.as_fd(), &address);
+    let bound = file::bind(socket.as_fd(), &address);
     file::change_dir(back.as_fd()).map_err(Trouble::Own)?;
     bound.map_err(Trouble::Fault)
 }

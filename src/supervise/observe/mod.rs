@@ -316,6 +316,7 @@ impl Observer<'_> {
             spot,
             address: bytes,
             trail,
+            in_our_root: self.target.has_our_root(),
         }))
     }
 }
