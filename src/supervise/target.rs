@@ -228,6 +228,37 @@ impl Target {
         }
     }
 
+    /// A user id as the target means it, as ours: one that has no meaning in its user namespace is `EINVAL`.
+    ///
+    /// # Errors
+    /// `EINVAL`; [`Trouble::Own`] when the table cannot be read.
+    pub fn user(&self, id: u32) -> Result<u32, Trouble> {
+        self.outside("uid_map", id)
+    }
+
+    /// A group id as the target means it, as ours.
+    ///
+    /// # Errors
+    /// As [`Target::user`].
+    pub fn group(&self, id: u32) -> Result<u32, Trouble> {
+        self.outside("gid_map", id)
+    }
+
+    fn outside(&self, map: &str, id: u32) -> Result<u32, Trouble> {
+        let theirs = file::read_link(self.proc(), c"ns/user");
+        let ours = std::fs::read_link("/proc/self/ns/user");
+        let (Ok(theirs), Ok(ours)) = (theirs, ours) else {
+            return Ok(id);
+        };
+        if id == u32::MAX || theirs == std::os::unix::ffi::OsStrExt::as_bytes(ours.as_os_str()) {
+            return Ok(id);
+        }
+        // Read from another user namespace, the table says what an id is in the reader's (user_namespaces(7)).
+        let text = std::fs::read_to_string(format!("/proc/{}/{map}", self.tid))
+            .map_err(|_| Trouble::Own(Errno::ESRCH))?;
+        outside(&text, id).ok_or(Trouble::Fault(Errno::EINVAL))
+    }
+
     fn proc(&self) -> BorrowedFd<'_> {
         self.proc.as_fd()
     }
@@ -309,9 +340,33 @@ impl Status {
     }
 }
 
+/// Looks `id` up in a table with lines of first id inside, first id outside, count.
+fn outside(map: &str, id: u32) -> Option<u32> {
+    map.lines().find_map(|line| {
+        let mut fields = line.split_whitespace().map(str::parse::<u32>);
+        let (inside, outside, count) = (
+            fields.next()?.ok()?,
+            fields.next()?.ok()?,
+            fields.next()?.ok()?,
+        );
+        let offset = id.checked_sub(inside).filter(|offset| *offset < count)?;
+        outside.checked_add(offset)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_a_user_namespace() {
+        let map = "         0       1000          1\n         1     100000      65536\n";
+        assert_eq!(outside(map, 0), Some(1000));
+        assert_eq!(outside(map, 1), Some(100_000));
+        assert_eq!(outside(map, 65_536), Some(165_535));
+        assert_eq!(outside(map, 65_537), None);
+        assert_eq!(outside("", 0), None);
+    }
 
     #[test]
     fn status_of_this_very_thread() {

@@ -23,7 +23,7 @@ impl Observer<'_> {
             }
             Kind::Owner(at, user, group) => {
                 let (user, group) = (self.int(user) as u32, self.int(group) as u32);
-                Ok(Action::Change(self.at(at, 0)?, Change::Owner(user, group)))
+                self.owner(at, user, group)
             }
             Kind::ShortOwner(at, user, group) => {
                 let id = |value: i32| {
@@ -34,7 +34,7 @@ impl Observer<'_> {
                     }
                 };
                 let (user, group) = (id(self.int(user)), id(self.int(group)));
-                Ok(Action::Change(self.at(at, 0)?, Change::Owner(user, group)))
+                self.owner(at, user, group)
             }
             Kind::Times(at, times, layout) => {
                 let times = self.times(times, layout)?;
@@ -205,5 +205,11 @@ impl Observer<'_> {
                 ))
             }
         }
+    }
+
+    fn owner(&mut self, at: At, user: u32, group: u32) -> Result<Action, Trouble> {
+        let spot = self.at(at, 0)?;
+        let (user, group) = (self.target.user(user)?, self.target.group(group)?);
+        Ok(Action::Change(spot, Change::Owner(user, group)))
     }
 }
