@@ -179,6 +179,9 @@ fn bind(
     steady: &dyn Fn(&Object) -> bool,
 ) -> Result<(), Trouble> {
     let at = entry(&binding.spot).map_err(Trouble::Fault)?;
+    if at.object.is_some() {
+        return Err(Trouble::Fault(Errno::EADDRINUSE));
+    }
     if at.asked != at.name {
         return Err(Trouble::Fault(Errno::ENOENT));
     }

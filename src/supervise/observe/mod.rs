@@ -219,6 +219,9 @@ impl Observer<'_> {
     }
 
     fn open(&mut self, base: Base, path: u8, how: OpenHow) -> Result<Action, Trouble> {
+        if is_impossible(how.flags) {
+            return Ok(Action::Pass); // EINVAL, before anything is looked up
+        }
         let text = self.path(path)?;
         let has = |flag: i32| how.flags & flag as u64 != 0;
         let exclusive = has(libc::O_CREAT) && has(libc::O_EXCL);
@@ -290,6 +293,9 @@ impl Observer<'_> {
             };
             walk(self.target, self.base(from_dir), &text, last, 0)?
         };
+        if source.object().is_none() {
+            return Err(Trouble::Fault(Errno::ENOENT)); // said before the new name is looked at
+        }
         Ok(Action::Link(source, self.spot(to_dir, to, Last::Name)?))
     }
 
@@ -332,4 +338,15 @@ fn plain_how(flags: i32, mode: u64) -> OpenHow {
         mode: if makes { mode & 0o7777 } else { 0 },
         resolve: 0,
     }
+}
+
+/// Whether the kernel takes no such combination of flags (fs/open.c: build_open_flags).
+fn is_impossible(flags: u64) -> bool {
+    const DIRECTORY: u64 = libc::O_DIRECTORY as u64;
+    const CREATE: u64 = libc::O_CREAT as u64;
+    let writes = flags & libc::O_ACCMODE as u64 != 0;
+    if flags & NAMELESS != 0 {
+        return !writes || flags & DIRECTORY == 0 || flags & CREATE != 0;
+    }
+    flags & (DIRECTORY | CREATE) == DIRECTORY | CREATE
 }
