@@ -10,15 +10,15 @@ use nix::sys::signal::SigSet;
 use nix::sys::signalfd::SignalFd;
 
 use super::front::{Streams, give_up_streams};
-use super::message::{Message, signal_if_there};
+use super::message::{Layer, Message, signal_if_there};
 use super::sandbox::Sandbox;
 use super::target::Becoming;
-use super::{Doing, Effort, LaunchError, Observer};
+use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
 use crate::record::Attempt;
 use crate::supervise::links::Links;
 use crate::supervise::territory::Territory;
-use crate::supervise::{Sink, Supervisor};
+use crate::supervise::{Backing, Sink, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::process::{self, Change};
 use crate::sys::seccomp::Listener;
@@ -68,7 +68,7 @@ impl From<LaunchError> for Ending {
 /// What the observer's thread is told.
 enum Event {
     Started(i32),
-    Notice(String),
+    Notice(String, SyncSender<()>),
     Refused(Box<Attempt>, SyncSender<()>),
     Ended(i32, Sender<i32>),
     Finished(Sender<()>),
@@ -86,7 +86,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         mask,
         observer,
     } = run;
-    let (backing, granted, missing) = (sandbox.backing(), sandbox.granted, sandbox.missing);
+    let (granted, no_wall) = (sandbox.granted, sandbox.no_wall);
     let becoming = Becoming {
         command,
         wall: sandbox.wall,
@@ -107,31 +107,59 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     let signals = signal::receive_all().doing("receive signals")?;
     let (events, told) = mpsc::channel();
     start_observer(observer, told)?;
-    for text in missing {
-        drop(events.send(Event::Notice(text)));
-    }
-    match descriptor::receive(ours.as_fd()).doing("get the listener")? {
-        Received::Descriptor(listener) => {
+    match hand_over(front, ours.as_fd(), no_wall)? {
+        HandOver {
+            listener: Ok(listener),
+            no_wall,
+        } => {
             let plan = Arc::new(plan);
             let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
+            let (backing, granted) = match no_wall {
+                None => (Backing::Wall, granted),
+                Some(why) => {
+                    notice(&events, format!("no wall: {why}\n{}", advice::NO_WALL));
+                    (Backing::Nothing, Vec::new())
+                }
+            };
+            if !can_look_into(target) {
+                let why = advice::unreadable();
+                if effort == Effort::Strict {
+                    let text =
+                        format!("the supervisor may not look into the command's process: {why}");
+                    return Err(LaunchError::NotEnforced(text).into());
+                }
+                notice(
+                    &events,
+                    format!("a blind supervisor: {why}\n{}", advice::BLIND),
+                );
+            }
             let territory = Territory::new(plan, &granted, links);
             let supervisor =
                 Supervisor::new(Listener::new(listener), territory, backing, sink(&events))
                     .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
             supervisor.start().map_err(|error| no_thread(&error))?;
-            drop(events.send(Event::Started(target)));
-            Message::Go.send(ours.as_fd());
-            await_execution(front, ours.as_fd())?;
         }
-        Received::Bytes(bytes) => return Err(failed(front, Message::decode(&bytes))),
-        // By best effort, without a supervisor, it has executed the command.
-        Received::Closed if effort == Effort::BestEffort => {
-            drop(events.send(Event::Notice(
-                "no supervisor: the wall alone protects, nothing is recorded".into(),
-            )));
-        }
-        Received::Closed => return Err(failed(front, None)),
+        HandOver {
+            listener: Err(why),
+            no_wall: None,
+        } => notice(
+            &events,
+            format!("no supervisor: {why}\n{}", advice::NO_SUPERVISOR),
+        ),
+        HandOver {
+            listener: Err(why),
+            no_wall: Some(no_wall),
+        } => notice(
+            &events,
+            format!(
+                "no wall: {no_wall}\nno supervisor: {why}\n{}",
+                advice::NOTHING
+            ),
+        ),
     }
+    drop(events.send(Event::Started(target)));
+    Message::Go.send(ours.as_fd());
+    await_execution(front, ours.as_fd())?;
     Message::Started(target).send(front);
     let mut watch = Watch {
         front,
@@ -143,17 +171,60 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     watch.until_the_last_is_gone().map_err(Ending::Failed)
 }
 
+/// What the target has put into force on itself.
+struct HandOver {
+    /// The listener, or why there is none.
+    listener: Result<OwnedFd, String>,
+    /// Why there is no wall, if there is none.
+    no_wall: Option<String>,
+}
+
+fn hand_over(
+    front: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    mut no_wall: Option<String>,
+) -> Result<HandOver, Ending> {
+    let listener = loop {
+        match descriptor::receive(target).doing("get the listener")? {
+            Received::Descriptor(listener) => break Ok(listener),
+            Received::Closed => return Err(failed(front, None)),
+            Received::Bytes(bytes) => match Message::decode(&bytes) {
+                Some(Message::Missing(Layer::Wall, why)) => no_wall = Some(why),
+                Some(Message::Missing(Layer::Supervisor, why)) => break Err(why),
+                failure => return Err(failed(front, failure)),
+            },
+        }
+    };
+    Ok(HandOver { listener, no_wall })
+}
+
+/// Whether the supervisor may read a process's memory. Tried on one that is still a copy of this one.
+fn can_look_into(target: i32) -> bool {
+    static SAMPLE: &[u8] = b"what the supervisor reads in its target";
+    let seen = process::read_memory(target, SAMPLE.as_ptr() as u64, SAMPLE.len());
+    seen.is_ok_and(|seen| seen == SAMPLE)
+}
+
+/// How long the target waits for the observer to have been told.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Tells the observer of an attempt and waits until it has been told, so that guard's words come before the program's
 /// own and a record is written before the program can go on; but no longer than a moment, since the other end of
 /// standard error may be stuck.
 fn sink(events: &Sender<Event>) -> Sink {
-    const MOMENT: Duration = Duration::from_millis(100);
     let events = events.clone();
     Box::new(move |attempt| {
         let (answer, told) = mpsc::sync_channel(1);
         drop(events.send(Event::Refused(Box::new(attempt), answer)));
-        drop(told.recv_timeout(MOMENT));
+        let _ = told.recv_timeout(MOMENT);
     })
+}
+
+/// Tells the observer something before the command starts; waits as for a refusal.
+fn notice(events: &Sender<Event>, text: String) {
+    let (answer, told) = mpsc::sync_channel(1);
+    drop(events.send(Event::Notice(text, answer)));
+    let _ = told.recv_timeout(MOMENT);
 }
 
 /// Waits until the command has been executed, which closes the target's socket.
@@ -179,15 +250,18 @@ fn start_observer(
         for event in told {
             match event {
                 Event::Started(pid) => observer.started(pid),
-                Event::Notice(text) => observer.notice(&text),
+                Event::Notice(text, answer) => {
+                    observer.notice(&text);
+                    let _ = answer.try_send(());
+                }
                 Event::Refused(attempt, answer) => {
                     observer.refused(&attempt);
-                    drop(answer.try_send(()));
+                    let _ = answer.try_send(());
                 }
                 Event::Ended(status, answer) => drop(answer.send(observer.command_ended(status))),
                 Event::Finished(answer) => {
                     observer.finished();
-                    drop(answer.send(()));
+                    let _ = answer.send(());
                 }
             }
         }
@@ -235,7 +309,7 @@ impl Watch<'_> {
         }
         let (answer, done) = mpsc::channel();
         drop(self.events.send(Event::Finished(answer)));
-        drop(done.recv());
+        let _ = done.recv();
         Ok(())
     }
 

@@ -6,9 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::signal::{SigSet, Signal};
 
-use super::Effort;
-use super::message::Message;
-use super::sandbox::Sandbox;
+use super::message::{Layer, Message};
+use super::{Effort, advice};
 use crate::sys::seccomp::{self, Instruction};
 use crate::sys::signal::Disposition;
 use crate::sys::{Errno, descriptor, process, signal, startup};
@@ -20,11 +19,11 @@ pub struct Becoming {
     pub command: Vec<CString>,
     /// The wall.
     pub wall: Option<Wall>,
-    /// The filter.
-    pub filter: Vec<Instruction>,
+    /// The filter, or why the kernel will not take it.
+    pub filter: Result<Vec<Instruction>, Errno>,
     /// Whether it may gain privileges.
     pub privileges: NewPrivileges,
-    /// What to do without a listener.
+    /// What to do where a layer cannot be put into force.
     pub effort: Effort,
     /// Signals that the caller had blocked.
     pub mask: SigSet,
@@ -43,24 +42,36 @@ impl Becoming {
     }
 
     fn try_become(self, supervisor: BorrowedFd<'_>) -> Result<std::convert::Infallible, Message> {
-        Sandbox::restrict(self.wall, self.privileges)
-            .map_err(|error| Message::Failed(format!("the wall does not stand: {error}")))?;
-        match seccomp::install(&self.filter) {
+        let missing = |layer, why: String| match self.effort {
+            Effort::BestEffort => {
+                Message::Missing(layer, why).send(supervisor);
+                Ok(())
+            }
+            Effort::Strict => Err(Message::Failed(why)),
+        };
+        if self.privileges == NewPrivileges::GivenUp {
+            process::give_up_new_privileges().map_err(|errno| {
+                Message::Failed(format!("cannot give up gaining privileges: {errno}"))
+            })?;
+        }
+        if let Some(wall) = self.wall
+            && let Err(error) = wall.enforce(self.privileges)
+        {
+            missing(Layer::Wall, advice::with_causes(&error))?;
+        }
+        match self.filter.and_then(|filter| seccomp::install(&filter)) {
             Ok(listener) => {
                 descriptor::send(supervisor, listener.as_fd()).map_err(|errno| {
                     Message::Failed(format!("cannot hand over the listener: {errno}"))
                 })?;
                 // Any copy that stays would make callers wait for ever once the supervisor is gone.
                 drop(listener);
-                match Message::receive(supervisor) {
-                    Ok(Some(Message::Go)) => {}
-                    _ => return Err(Message::Failed("the supervisor did not get ready".into())),
-                }
             }
-            Err(errno) if self.effort == Effort::BestEffort => {
-                tracing::warn!(%errno, "no supervisor");
-            }
-            Err(errno) => return Err(Message::Failed(no_listener(errno))),
+            Err(errno) => missing(Layer::Supervisor, advice::no_listener(errno))?,
+        }
+        match Message::receive(supervisor) {
+            Ok(Some(Message::Go)) => {}
+            _ => return Err(Message::Failed("the supervisor did not get ready".into())),
         }
         let environment = environment();
         if startup::pipe_signal() == startup::PipeSignal::Default {
@@ -76,18 +87,6 @@ impl Becoming {
             Errno::ENOENT | Errno::ENOTDIR => Message::NotFound,
             errno => Message::NotExecutable(errno as i32),
         })
-    }
-}
-
-fn no_listener(errno: Errno) -> String {
-    match errno {
-        Errno::EBUSY => "another supervisor (a guard, or a sandbox of its kind) is in charge of this process already, \
-             and the kernel allows one; run the command without the inner guard"
-            .into(),
-        Errno::EACCES => {
-            "the kernel allows no system call filter: no_new_privs is not set and CAP_SYS_ADMIN is missing".into()
-        }
-        errno => format!("the kernel does not take the system call filter (Linux 5.19 or later is needed): {errno}"),
     }
 }
 
