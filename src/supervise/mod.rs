@@ -13,7 +13,7 @@ mod quick;
 mod receive;
 mod report;
 mod resolve;
-mod target;
+pub mod target;
 pub mod territory;
 
 pub use receive::{Backing, Sink, Supervisor};
