@@ -220,7 +220,7 @@ fn sink(events: &Sender<Event>) -> Sink {
     })
 }
 
-/// Tells the observer something before the command starts; waits as for a refusal.
+/// Tells the observer something before the command starts, so that the record has it by then; waits as for a refusal.
 fn notice(events: &Sender<Event>, text: String) {
     let (answer, told) = mpsc::sync_channel(1);
     drop(events.send(Event::Notice(text, answer)));
