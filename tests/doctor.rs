@@ -199,7 +199,12 @@ const NAMES: &[&str] = &[
 fn doctor_finds_nothing_missing_here() {
     each(
         "doctor",
-        &["as it is", "in a sandbox", "below a tight limit of files"],
+        &[
+            "as it is",
+            "in a sandbox",
+            "below a tight limit of files",
+            "from a file that may only be executed",
+        ],
         |name| (*name).to_owned(),
         |name, who| {
             let home = Home::new(who);
@@ -222,6 +227,18 @@ fn doctor_finds_nothing_missing_here() {
                     With::Nothing,
                     &format!("ulimit -n 24; {} doctor", programs::guard().display()),
                 )?,
+                "from a file that may only be executed" => {
+                    let script = format!(
+                        "cp {} $O/guard && chmod 111 $O/guard && $O/guard -- rm -rf .pi/agent 2> /dev/null; \
+                         ls .pi/agent/auth.json >&2 && $O/guard doctor",
+                        programs::guard().display()
+                    );
+                    let mut run = home.script(With::Nothing, &script)?;
+                    if run.stderr == ".pi/agent/auth.json\n" {
+                        run.stderr.clear();
+                    }
+                    run
+                }
                 _ => under(&home, &[], &["doctor"], &[])?,
             };
             let found = rows(&run.stdout);

@@ -40,8 +40,8 @@ pub fn unreadable() -> String {
         scope @ ("2" | "3") => format!(
             "Yama forbids it: set kernel.yama.ptrace_scope, which is {scope}, to 1 (sysctl(8); 3 lasts until the next boot)"
         ),
-        _ => "let the container's system call filter allow process_vm_readv and its like; make guard's own file readable for \
-              this user (chmod a+r), since a program that may not be read makes a process that may not be looked into"
+        _ => "let the container's system call filter allow process_vm_readv and its like, or give the container the \
+              capability SYS_PTRACE"
             .into(),
     }
 }

@@ -42,6 +42,9 @@ impl Becoming {
     }
 
     fn try_become(self, supervisor: BorrowedFd<'_>) -> Result<std::convert::Infallible, Message> {
+        // The supervisor tries on this process whether it can look into others; guard's own file may be unreadable.
+        process::become_readable()
+            .map_err(|errno| Message::Failed(format!("cannot be looked into: {errno}")))?;
         let missing = |layer, why: String| match self.effort {
             Effort::BestEffort => {
                 Message::Missing(layer, why).send(supervisor);

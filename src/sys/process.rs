@@ -244,6 +244,15 @@ pub fn make_dir_by_32_bit_call() -> Result<(), Errno> {
     }
 }
 
+/// Lets this process be looked into as if its program could be read by its user (prctl(2), `PR_SET_DUMPABLE`); undone by
+/// execve(2).
+///
+/// # Errors
+/// As prctl(2).
+pub fn become_readable() -> Result<(), Errno> {
+    nix::sys::prctl::set_dumpable(true)
+}
+
 /// Lets this process die without leaving a core file.
 ///
 /// # Errors

@@ -108,6 +108,7 @@ impl Session {
 
 /// Puts the filter in force and hands over the listener.
 fn enter(socket: Socket<'_>) -> Result<(), String> {
+    process::become_readable().map_err(|errno| format!("cannot be looked into: {errno}"))?;
     if sandbox::privileges() == NewPrivileges::GivenUp {
         process::give_up_new_privileges()
             .map_err(|errno| format!("cannot give up gaining privileges: {errno}"))?;
