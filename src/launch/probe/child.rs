@@ -81,9 +81,15 @@ impl Child {
 
     /// Waits for its end.
     pub fn end(mut self) -> Ending {
-        while self.bytes().is_ok_and(|bytes| bytes.is_some()) {}
+        loop {
+            match self.bytes() {
+                Ok(None) => break,
+                Ok(Some(_)) | Err(Errno::EBADMSG) => {}
+                Err(_) => return Ending::TooLate,
+            }
+        }
         // Between closing its files and its end lies next to nothing, but it lies there.
-        match self.wait(self.deadline.max(Instant::now() + GRACE)) {
+        match self.wait(Instant::now() + GRACE) {
             Some(Change::Killed(signal)) => Ending::Killed(signal),
             Some(_) => Ending::Itself,
             None => Ending::TooLate,

@@ -37,6 +37,9 @@ type Verdict = Result<String, String>;
 /// Time for one try, with all that it starts.
 const LIMIT: Duration = Duration::from_secs(5);
 
+/// Time for what a try starts itself, so that it can still tell.
+const INNER_LIMIT: Duration = Duration::from_secs(4);
+
 /// Something that a child of its own tries.
 struct Try {
     /// What it proves, in the order of [`Report::row`].

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::child::{Child, Socket, send};
-use super::{LIMIT, Need, Report, Verdict};
+use super::{INNER_LIMIT, Need, Report, Verdict};
 use crate::launch::{advice, sandbox};
 use crate::supervise::calls::{Architecture, Call, Dir, Kind};
 use crate::supervise::filter;
@@ -46,7 +46,7 @@ pub fn try_process_descriptors(report: &Report<'_>, _folder: &Path) {
 }
 
 fn process_descriptors() -> Verdict {
-    let child = Child::start(LIMIT, |socket| drop(descriptor::receive(socket)))
+    let child = Child::start(INNER_LIMIT, |socket| drop(descriptor::receive(socket)))
         .map_err(|errno| format!("cannot start a process to try it: {errno}"))?;
     let ended = descriptor::open_process(child.pid, 0).and_then(|held| {
         process::kill(held.as_fd())?;
@@ -70,7 +70,7 @@ struct Session {
 
 impl Session {
     fn open(job: impl FnOnce(Socket<'_>)) -> Result<Self, String> {
-        let child = Child::start(LIMIT, |socket| match enter(socket) {
+        let child = Child::start(INNER_LIMIT, |socket| match enter(socket) {
             Ok(()) => job(socket),
             Err(why) => send(socket, why.as_bytes()),
         })
