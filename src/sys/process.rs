@@ -257,6 +257,7 @@ pub fn become_readable() -> Result<(), Errno> {
 ///
 /// # Errors
 /// As setrlimit(2).
+#[cfg(target_arch = "x86_64")]
 pub fn leave_no_core() -> Result<(), Errno> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, hard) = getrlimit(Resource::RLIMIT_CORE)?;

@@ -2,7 +2,9 @@
 
 mod child;
 mod files;
+mod processes;
 mod session;
+mod supervising;
 
 use std::path::Path;
 use std::time::Duration;
@@ -61,16 +63,16 @@ const TRIES: &[Try] = &[
     },
     Try {
         rows: &[("process descriptors", Required)],
-        job: session::try_process_descriptors,
+        job: processes::try_process_descriptors,
     },
     Try {
-        rows: session::ROWS,
-        job: session::try_supervising,
+        rows: supervising::ROWS,
+        job: supervising::try_supervising,
     },
     #[cfg(target_arch = "x86_64")]
     Try {
         rows: &[("32-bit calls", Required)],
-        job: session::try_32_bit_calls,
+        job: processes::try_32_bit_calls,
     },
     Try {
         rows: &[("mount ids, birth times", Wanted)],
