@@ -56,7 +56,18 @@ pub fn main(arguments: &RunArgs) -> i32 {
     };
     match launch::run(request, Box::new(report)) {
         Ok(status) => status,
-        Err(error) => refuse(&chain(&error), error.exit_status()),
+        Err(error) => {
+            let mut text = chain(&error);
+            if error.is_about_the_machine() {
+                text.push_str("\nthe command was not started; `guard doctor` tells what this machine can enforce");
+                if effort == Effort::Strict {
+                    text.push_str(
+                        ", and `guard --best-effort -- COMMAND` starts it with what there is",
+                    );
+                }
+            }
+            refuse(&text, error.exit_status())
+        }
     }
 }
 

@@ -14,7 +14,7 @@ pub enum Event {
     /// See [`Observer::started`].
     Started(i32),
     /// See [`Observer::notice`].
-    Notice(String),
+    Notice(String, SyncSender<()>),
     /// See [`Observer::refused`]; answered when that is done.
     Refused(Box<Attempt>, Voice, SyncSender<()>),
     /// See [`Observer::command_ended`]; answered with the status.
@@ -36,7 +36,10 @@ pub fn start_observer(
             match event {
                 Event::InsideAnother => observer.inside_another(),
                 Event::Started(pid) => observer.started(pid),
-                Event::Notice(text) => observer.notice(&text),
+                Event::Notice(text, answer) => {
+                    observer.notice(&text);
+                    let _ = answer.try_send(());
+                }
                 Event::Refused(attempt, voice, answer) => {
                     observer.refused(&attempt, voice);
                     // Whoever waited may have given up.
@@ -66,11 +69,20 @@ pub fn no_thread(error: &std::io::Error) -> LaunchError {
 /// standard error may be stuck.
 #[must_use]
 pub fn sink(events: &Sender<Event>) -> Sink {
-    const MOMENT: Duration = Duration::from_millis(100);
     let events = events.clone();
     Box::new(move |attempt, voice| {
         let (answer, told) = mpsc::sync_channel(1);
         drop(events.send(Event::Refused(Box::new(attempt), voice, answer)));
         let _ = told.recv_timeout(MOMENT);
     })
+}
+
+/// How long the target waits for the observer to have been told.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// Tells the observer something before the command starts, so that the record has it by then; waits as for a refusal.
+pub fn notice(events: &Sender<Event>, text: String) {
+    let (answer, told) = mpsc::sync_channel(1);
+    drop(events.send(Event::Notice(text, answer)));
+    let _ = told.recv_timeout(MOMENT);
 }

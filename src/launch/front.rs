@@ -8,7 +8,7 @@ use nix::sys::signalfd::{SignalFd, siginfo};
 use super::message::Message;
 use super::sandbox::Sandbox;
 use super::supervisor::{Run, supervise};
-use super::{Doing, LaunchError, Observer, Request};
+use super::{Doing, LaunchError, Observer, Request, advice};
 use crate::sys::{Errno, descriptor, file, process, signal};
 
 /// Runs a command; gives the exit status.
@@ -23,6 +23,9 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
         .unwrap_or_default();
     let command =
         process::words(&request.command).doing("pass on a word with a zero byte in it")?;
+    if !process::sees_itself() {
+        return Err(LaunchError::NotEnforced(advice::NO_PROCFS.into()));
+    }
     let sandbox = Sandbox::prepare(&request.plan, request.effort)?;
     let mask = signal::block_all().doing("block signals")?;
     let (ours, theirs) = process::socket_pair().doing("make a socket pair")?;
@@ -131,7 +134,10 @@ impl Front {
     }
 
     fn lost(&self) -> LaunchError {
-        if let Some((_, Some(process))) = &self.target
+        let Some((_, process)) = &self.target else {
+            return LaunchError::NotEnforced(advice::LOST_EARLY.into());
+        };
+        if let Some(process) = process
             && let Err(error) = process::kill(process.as_fd())
             && error != Errno::ESRCH
         {

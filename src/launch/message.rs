@@ -21,25 +21,42 @@ pub enum Message {
     NotExecutable(i32),
     /// Something else went wrong, in words.
     Failed(String),
+    /// By best effort: a layer is not in force, for this reason, and the target goes on without.
+    Missing(Layer, String),
+    /// From the target: it is ready, and has nothing to hand over.
+    Ready,
     /// To the target: everything is ready, execute the command.
     Go,
     /// To the supervisor: send the command this signal.
     Signal(i32),
 }
 
+/// What restricts a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// The wall.
+    Wall,
+    /// The supervisor, which the filter calls.
+    Supervisor,
+}
+
 impl Message {
     fn encode(&self) -> Vec<u8> {
         let number = |tag: u8, value: i32| [&[tag][..], &value.to_le_bytes()].concat();
+        let words = |tag: u8, text: &str| {
+            let text = text.as_bytes();
+            [&[tag][..], &text[..text.len().min(4000)]].concat()
+        };
         match self {
             Self::Started(pid) => number(b't', *pid),
             Self::Stopped(signal) => number(b's', *signal),
             Self::Ended(status) => number(b'x', *status),
             Self::NotFound => vec![b'n'],
             Self::NotExecutable(errno) => number(b'e', *errno),
-            Self::Failed(text) => {
-                let text = text.as_bytes();
-                [b"f", &text[..text.len().min(4000)]].concat()
-            }
+            Self::Failed(text) => words(b'f', text),
+            Self::Missing(Layer::Wall, text) => words(b'w', text),
+            Self::Missing(Layer::Supervisor, text) => words(b'l', text),
+            Self::Ready => vec![b'r'],
             Self::Go => vec![b'g'],
             Self::Signal(signal) => number(b'k', *signal),
         }
@@ -50,13 +67,17 @@ impl Message {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (tag, rest) = bytes.split_first()?;
         let number = || rest.try_into().ok().map(i32::from_le_bytes);
+        let words = || String::from_utf8_lossy(rest).into_owned();
         Some(match tag {
             b't' => Self::Started(number()?),
             b's' => Self::Stopped(number()?),
             b'x' => Self::Ended(number()?),
             b'n' => Self::NotFound,
             b'e' => Self::NotExecutable(number()?),
-            b'f' => Self::Failed(String::from_utf8_lossy(rest).into_owned()),
+            b'f' => Self::Failed(words()),
+            b'w' => Self::Missing(Layer::Wall, words()),
+            b'l' => Self::Missing(Layer::Supervisor, words()),
+            b'r' => Self::Ready,
             b'g' => Self::Go,
             b'k' => Self::Signal(number()?),
             _ => return None,
@@ -119,6 +140,9 @@ mod tests {
             Message::NotFound,
             Message::NotExecutable(13),
             Message::Failed("words".into()),
+            Message::Missing(Layer::Wall, "why".into()),
+            Message::Missing(Layer::Supervisor, String::new()),
+            Message::Ready,
             Message::Go,
             Message::Signal(64),
         ] {

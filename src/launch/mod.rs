@@ -4,6 +4,7 @@
 //! supervisor is an ancestor of everything that the command starts, and outlives the front while anything of it runs.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod events;
 mod front;
 mod inner;
@@ -100,6 +101,15 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// Whether it is about what this machine lets guard do, and not about the command.
+    #[must_use]
+    pub fn is_about_the_machine(&self) -> bool {
+        matches!(
+            self,
+            Self::Wall(_) | Self::NotEnforced(_) | Self::System { .. }
+        )
+    }
+
     /// The exit status that stands for it, as for env(1) and timeout(1).
     #[must_use]
     pub fn exit_status(&self) -> i32 {

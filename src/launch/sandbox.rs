@@ -1,14 +1,13 @@
 //! Everything a target is restricted by. The value exists only when all of it can be enforced, or the caller has
 //! accepted that it cannot.
 
-use super::{Effort, LaunchError};
+use super::{Effort, LaunchError, advice};
 use crate::plan::Plan;
-use crate::supervise::Backing;
 use crate::supervise::calls::Architecture;
 use crate::supervise::filter;
 use crate::sys::file::Stat;
 use crate::sys::seccomp::{self, Instruction};
-use crate::sys::{credentials, process};
+use crate::sys::{Errno, credentials};
 use crate::wall::{NewPrivileges, Wall};
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
@@ -20,12 +19,12 @@ pub struct Sandbox {
     pub wall: Option<Wall>,
     /// What the wall grants.
     pub granted: Vec<Stat>,
-    /// The filter.
-    pub filter: Vec<Instruction>,
+    /// The filter, or why the kernel will not take it.
+    pub filter: Result<Vec<Instruction>, Errno>,
     /// Whether the target may gain privileges.
     pub privileges: NewPrivileges,
-    /// What is missing, in words.
-    pub missing: Vec<String>,
+    /// Why there is no wall, in words.
+    pub no_wall: Option<String>,
 }
 
 impl Sandbox {
@@ -34,62 +33,29 @@ impl Sandbox {
     /// # Errors
     /// When one of them is not to be had and `effort` is strict.
     pub fn prepare(plan: &Plan, effort: Effort) -> Result<Self, LaunchError> {
-        let mut missing = Vec::new();
-        let wall = match Wall::build(plan) {
-            Ok(wall) => Some(wall),
-            Err(error) if effort == Effort::BestEffort => {
-                missing.push(format!("no wall: {error}"));
-                None
-            }
+        let (wall, no_wall) = match Wall::build(plan) {
+            Ok(wall) => (Some(wall), None),
+            Err(error) if effort == Effort::BestEffort => (None, Some(advice::with_causes(&error))),
             Err(error) => return Err(error.into()),
         };
-        if let Err(errno) = seccomp::check_sizes() {
-            let text =
-                format!("no supervisor: seccomp user notification is not usable here ({errno})");
-            if effort == Effort::Strict {
-                return Err(LaunchError::NotEnforced(text));
-            }
-            missing.push(text);
-        }
-        let capable =
-            credentials::capabilities().is_ok_and(|sets| sets.effective & CAP_SYS_ADMIN != 0);
+        let granted = wall.as_ref().map(|wall| wall.granted().to_vec());
         Ok(Self {
-            granted: wall
-                .as_ref()
-                .map(|wall| wall.granted().to_vec())
-                .unwrap_or_default(),
+            granted: granted.unwrap_or_default(),
             wall,
-            filter: filter::assemble(Architecture::NATIVE),
-            privileges: if capable {
-                NewPrivileges::Kept
-            } else {
-                NewPrivileges::GivenUp
-            },
-            missing,
+            filter: seccomp::check_sizes().map(|()| filter::assemble(Architecture::NATIVE)),
+            privileges: privileges(),
+            no_wall,
         })
     }
+}
 
-    /// What stands behind the supervisor.
-    #[must_use]
-    pub fn backing(&self) -> Backing {
-        if self.wall.is_some() {
-            Backing::Wall
-        } else {
-            Backing::Nothing
-        }
-    }
-
-    /// Puts the wall into force for the calling process.
-    ///
-    /// # Errors
-    /// When the kernel does not enforce it.
-    pub fn restrict(wall: Option<Wall>, privileges: NewPrivileges) -> Result<(), String> {
-        match wall {
-            Some(wall) => wall.enforce(privileges).map_err(|error| error.to_string()),
-            None if privileges == NewPrivileges::GivenUp => {
-                process::give_up_new_privileges().map_err(|errno| errno.to_string())
-            }
-            None => Ok(()),
-        }
+/// What the calling process has to give up before the kernel lets it restrict itself.
+#[must_use]
+pub fn privileges() -> NewPrivileges {
+    let capable = credentials::capabilities().is_ok_and(|sets| sets.effective & CAP_SYS_ADMIN != 0);
+    if capable {
+        NewPrivileges::Kept
+    } else {
+        NewPrivileges::GivenUp
     }
 }

@@ -1,20 +1,20 @@
 //! The supervisor's process: starts the target, answers its calls, and stays until the last descendant is gone.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Sender};
 
 use nix::sys::signal::SigSet;
 
-use super::events::{Event, no_thread, sink, start_observer};
+use super::events::{Event, no_thread, notice, sink, start_observer};
 use super::front::{Streams, give_up_streams};
 use super::inner::{Door, Outer};
-use super::message::Message;
+use super::message::{Layer, Message};
 use super::sandbox::Sandbox;
 use super::target::{Answering, Becoming};
 use super::watch::Watch;
-use super::{Doing, Effort, LaunchError, Observer};
+use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
 use crate::supervise::links::Links;
 use crate::supervise::territory::{Mark, Territory};
@@ -77,12 +77,11 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         observer,
     } = run;
     let granted: Vec<Mark> = sandbox.granted.iter().map(Mark::new).collect();
-    let (backing, missing) = (sandbox.backing(), sandbox.missing);
+    let no_wall = sandbox.no_wall;
     let mut outer = Outer::find();
     let mut door = None;
     let answering = if let Some(outer) = &mut outer {
-        let enlisted = outer.enlist(&plan, &granted);
-        enlisted.map_err(|error| {
+        outer.enlist(&plan, &granted).map_err(|error| {
             LaunchError::NotEnforced(format!(
                 "the guard around this one does not take its policy: {error}"
             ))
@@ -114,37 +113,35 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     let signals = signal::receive_all().doing("receive signals")?;
     let (events, told) = mpsc::channel();
     start_observer(observer, told)?;
-    for text in missing {
-        drop(events.send(Event::Notice(text)));
-    }
     if let Some(outer) = &outer {
         drop(events.send(Event::InsideAnother));
-        let told = sink(&events);
-        outer.listen(told).map_err(|error| no_thread(&error))?;
+        outer
+            .listen(sink(&events))
+            .map_err(|error| no_thread(&error))?;
+    }
+    let HandOver { listener, no_wall } = hand_over(front, ours.as_fd(), no_wall)?;
+    say_what_is_missing(&events, no_wall.as_deref(), listener.as_ref().err());
+    if let Ok(Some(listener)) = listener {
+        if !can_look_into(target) {
+            blind(&events, effort)?;
+        }
+        let (backing, granted) = if no_wall.is_none() {
+            (Backing::Wall, granted)
+        } else {
+            (Backing::Nothing, Vec::new())
+        };
+        start_supervisor(
+            plan,
+            granted,
+            backing,
+            Listener::new(listener),
+            sink(&events),
+            door,
+        )?;
     }
     drop(events.send(Event::Started(target)));
-    match descriptor::receive(ours.as_fd()).doing("get the listener")? {
-        Received::Descriptor(listener) => {
-            start_supervisor(
-                plan,
-                granted,
-                backing,
-                Listener::new(listener),
-                sink(&events),
-                door,
-            )?;
-            Message::Go.send(ours.as_fd());
-            await_execution(front, ours.as_fd())?;
-        }
-        Received::Bytes(bytes) => return Err(failed(front, Message::decode(&bytes))),
-        // It has executed the command: its calls are answered by the guard around this one, or, by best effort, by none.
-        Received::Closed if outer.is_some() => {}
-        Received::Closed if effort == Effort::BestEffort => {
-            let text = "no supervisor: the wall alone protects, nothing is recorded";
-            drop(events.send(Event::Notice(text.into())));
-        }
-        Received::Closed => return Err(failed(front, None)),
-    }
+    Message::Go.send(ours.as_fd());
+    await_execution(front, ours.as_fd())?;
     Message::Started(target).send(front);
     let mut watch = Watch {
         front,
@@ -157,6 +154,41 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     if let Some(outer) = &mut outer {
         outer.finish();
     }
+    Ok(())
+}
+
+fn say_what_is_missing(
+    events: &Sender<Event>,
+    no_wall: Option<&str>,
+    no_listener: Option<&String>,
+) {
+    match (no_wall, no_listener) {
+        (None, None) => {}
+        (Some(why), None) => notice(events, format!("no wall: {why}\n{}", advice::NO_WALL)),
+        (None, Some(why)) => notice(
+            events,
+            format!("no supervisor: {why}\n{}", advice::NO_SUPERVISOR),
+        ),
+        (Some(wall), Some(why)) => {
+            notice(
+                events,
+                format!("no wall: {wall}\nno supervisor: {why}\n{}", advice::NOTHING),
+            );
+        }
+    }
+}
+
+/// The supervisor may not look into its target.
+fn blind(events: &Sender<Event>, effort: Effort) -> Result<(), LaunchError> {
+    let why = advice::unreadable();
+    if effort == Effort::Strict {
+        let text = format!("the supervisor may not look into the command's process: {why}");
+        return Err(LaunchError::NotEnforced(text));
+    }
+    notice(
+        events,
+        format!("a blind supervisor: {why}\n{}", advice::BLIND),
+    );
     Ok(())
 }
 
@@ -178,6 +210,41 @@ fn start_supervisor(
         door.serve(supervisor).map_err(|error| no_thread(&error))?;
     }
     Ok(())
+}
+
+/// What the target has put into force on itself.
+struct HandOver {
+    /// The listener (none where the guard around this one answers), or why there is none.
+    listener: Result<Option<OwnedFd>, String>,
+    /// Why there is no wall, if there is none.
+    no_wall: Option<String>,
+}
+
+fn hand_over(
+    front: BorrowedFd<'_>,
+    target: BorrowedFd<'_>,
+    mut no_wall: Option<String>,
+) -> Result<HandOver, Ending> {
+    let listener = loop {
+        match descriptor::receive(target).doing("get the listener")? {
+            Received::Descriptor(listener) => break Ok(Some(listener)),
+            Received::Closed => return Err(failed(front, None)),
+            Received::Bytes(bytes) => match Message::decode(&bytes) {
+                Some(Message::Ready) => break Ok(None),
+                Some(Message::Missing(Layer::Wall, why)) => no_wall = Some(why),
+                Some(Message::Missing(Layer::Supervisor, why)) => break Err(why),
+                failure => return Err(failed(front, failure)),
+            },
+        }
+    };
+    Ok(HandOver { listener, no_wall })
+}
+
+/// Whether the supervisor may read a process's memory. Tried on one that is still a copy of this one.
+fn can_look_into(target: i32) -> bool {
+    static SAMPLE: &[u8] = b"what the supervisor reads in its target";
+    let seen = process::read_memory(target, SAMPLE.as_ptr() as u64, SAMPLE.len());
+    seen.is_ok_and(|seen| seen == SAMPLE)
 }
 
 /// Waits until the command has been executed, which closes the target's socket.

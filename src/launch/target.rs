@@ -6,18 +6,18 @@ use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::signal::{SigSet, Signal};
 
-use super::Effort;
 use super::inner::VARIABLE;
-use super::message::Message;
-use super::sandbox::Sandbox;
+use super::message::{Layer, Message};
+use super::{Effort, advice};
 use crate::sys::seccomp::{self, Instruction};
 use crate::sys::{Errno, descriptor, process, signal, startup};
 use crate::wall::{NewPrivileges, Wall};
 
 /// Who answers a target's calls.
 pub enum Answering {
-    /// The supervisor that has just forked it, by this filter; inner guards find it under the name.
-    Own(Vec<Instruction>, Option<String>),
+    /// The supervisor that has just forked it, by this filter (or why the kernel will not take it); inner guards find it
+    /// under the name.
+    Own(Result<Vec<Instruction>, Errno>, Option<String>),
     /// The supervisor of the guard that this one runs in.
     Outer,
 }
@@ -32,7 +32,7 @@ pub struct Becoming {
     pub answering: Answering,
     /// Whether it may gain privileges.
     pub privileges: NewPrivileges,
-    /// What to do without a listener.
+    /// What to do where a layer cannot be put into force.
     pub effort: Effort,
     /// Signals that the caller had blocked.
     pub mask: SigSet,
@@ -51,26 +51,41 @@ impl Becoming {
     }
 
     fn try_become(self, supervisor: BorrowedFd<'_>) -> Result<std::convert::Infallible, Message> {
-        Sandbox::restrict(self.wall, self.privileges)
-            .map_err(|error| Message::Failed(format!("the wall does not stand: {error}")))?;
+        // The supervisor tries on this process whether it can look into others; guard's own file may be unreadable.
+        process::become_readable()
+            .map_err(|errno| Message::Failed(format!("cannot be looked into: {errno}")))?;
+        let missing = |layer, why: String| match self.effort {
+            Effort::BestEffort => {
+                Message::Missing(layer, why).send(supervisor);
+                Ok(())
+            }
+            Effort::Strict => Err(Message::Failed(why)),
+        };
+        if self.privileges == NewPrivileges::GivenUp {
+            process::give_up_new_privileges().map_err(|errno| {
+                Message::Failed(format!("cannot give up gaining privileges: {errno}"))
+            })?;
+        }
+        if let Some(wall) = self.wall
+            && let Err(error) = wall.enforce(self.privileges)
+        {
+            missing(Layer::Wall, advice::with_causes(&error))?;
+        }
         let environment = environment(&self.answering);
         match self.answering.install() {
-            Ok(None) => {}
+            Ok(None) => Message::Ready.send(supervisor),
             Ok(Some(listener)) => {
                 descriptor::send(supervisor, listener.as_fd()).map_err(|errno| {
                     Message::Failed(format!("cannot hand over the listener: {errno}"))
                 })?;
                 // Any copy that stays would make callers wait for ever once the supervisor is gone.
                 drop(listener);
-                match Message::receive(supervisor) {
-                    Ok(Some(Message::Go)) => {}
-                    _ => return Err(Message::Failed("the supervisor did not get ready".into())),
-                }
             }
-            Err(errno) if self.effort == Effort::BestEffort => {
-                tracing::warn!(%errno, "no supervisor");
-            }
-            Err(errno) => return Err(Message::Failed(no_listener(errno))),
+            Err(errno) => missing(Layer::Supervisor, advice::no_listener(errno))?,
+        }
+        match Message::receive(supervisor) {
+            Ok(Some(Message::Go)) => {}
+            _ => return Err(Message::Failed("the supervisor did not get ready".into())),
         }
         if startup::pipe_signal() == startup::PipeSignal::Default {
             signal::restore_default(Signal::SIGPIPE)
@@ -90,23 +105,11 @@ impl Becoming {
 
 impl Answering {
     /// Puts the filter into force, where that is ours to do.
-    fn install(&self) -> Result<Option<OwnedFd>, Errno> {
+    fn install(self) -> Result<Option<OwnedFd>, Errno> {
         match self {
-            Self::Own(filter, _) => seccomp::install(filter).map(Some),
+            Self::Own(filter, _) => seccomp::install(&filter?).map(Some),
             Self::Outer => Ok(None),
         }
-    }
-}
-
-fn no_listener(errno: Errno) -> String {
-    match errno {
-        Errno::EBUSY => "another supervisor (a guard, or a sandbox of its kind) is in charge of this process already, \
-             and the kernel allows one; run the command without the inner guard"
-            .into(),
-        Errno::EACCES => {
-            "the kernel allows no system call filter: no_new_privs is not set and CAP_SYS_ADMIN is missing".into()
-        }
-        errno => format!("the kernel does not take the system call filter (Linux 5.19 or later is needed): {errno}"),
     }
 }
 

@@ -17,7 +17,7 @@ mod receive;
 mod report;
 mod resolve;
 mod scopes;
-mod target;
+pub mod target;
 pub mod territory;
 
 pub use receive::{Backing, Sink, Supervisor, Voice};

@@ -3,16 +3,18 @@
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::time::Instant;
 
 use super::{Errno, check};
 
 /// Forks; the child runs `job` and ends with what it returns.
 ///
 /// # Errors
-/// `EDEADLK` when this process has other threads: what they hold would stay locked in the child for ever. As fork(2).
+/// `EDEADLK` when this process has other threads: what they hold would stay locked in the child for ever. `ENOENT` when
+/// procfs, which tells, is not mounted. As fork(2).
 pub fn fork(job: impl FnOnce() -> i32) -> Result<i32, Errno> {
-    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
-    if threads != 1 {
+    let threads = std::fs::read_dir("/proc/self/task").map_err(|_| Errno::ENOENT)?;
+    if threads.count() != 1 {
         return Err(Errno::EDEADLK);
     }
     // SAFETY: there is no other thread, so the child is a whole copy of this process.
@@ -23,6 +25,13 @@ pub fn fork(job: impl FnOnce() -> i32) -> Result<i32, Errno> {
     let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).unwrap_or(125);
     // SAFETY: ends the process at once; what the parent had registered to run at exit is the parent's.
     unsafe { libc::_exit(status) }
+}
+
+/// Whether procfs is mounted, and for the pid namespace of this process.
+#[must_use]
+pub fn sees_itself() -> bool {
+    let own = std::process::id().to_string();
+    std::fs::read_link("/proc/self").is_ok_and(|link| link == std::path::Path::new(&own))
 }
 
 /// execvpe(3). Returns only on failure.
@@ -55,6 +64,28 @@ pub fn wait_for<const N: usize>(fds: [BorrowedFd<'_>; N]) -> Result<[bool; N], E
         match poll(&mut polls, PollTimeout::NONE) {
             Err(Errno::EINTR) => {}
             Err(error) => return Err(error),
+            Ok(_) => return Ok(polls.map(|poll| poll.any().unwrap_or(true))),
+        }
+    }
+}
+
+/// Waits as [`wait_for`] does, but not beyond `deadline`.
+///
+/// # Errors
+/// `ETIMEDOUT` after that; as poll(2).
+pub fn wait_until<const N: usize>(
+    fds: [BorrowedFd<'_>; N],
+    deadline: Instant,
+) -> Result<[bool; N], Errno> {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let mut polls = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(&mut polls, left) {
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Err(Errno::ETIMEDOUT),
             Ok(_) => return Ok(polls.map(|poll| poll.any().unwrap_or(true))),
         }
     }
@@ -154,12 +185,25 @@ pub enum Change {
 /// # Errors
 /// `ECHILD` when there are no children.
 pub fn next_change() -> Result<Option<(i32, Change)>, Errno> {
+    change_of(None)
+}
+
+/// How the state of the child `pid` has changed, without waiting; none when it has not.
+///
+/// # Errors
+/// `ECHILD` when there is no such child.
+pub fn change(pid: i32) -> Result<Option<Change>, Errno> {
+    let changed = change_of(Some(nix::unistd::Pid::from_raw(pid)))?;
+    Ok(changed.map(|(_, change)| change))
+}
+
+fn change_of(child: Option<nix::unistd::Pid>) -> Result<Option<(i32, Change)>, Errno> {
     use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
     let flags = WaitPidFlag::WNOHANG
         | WaitPidFlag::WUNTRACED
         | WaitPidFlag::WCONTINUED
         | WaitPidFlag::__WALL;
-    Ok(match waitpid(None, Some(flags))? {
+    Ok(match waitpid(child, Some(flags))? {
         WaitStatus::Exited(pid, status) => Some((pid.as_raw(), Change::Exited(status))),
         WaitStatus::Signaled(pid, signal, _) => Some((pid.as_raw(), Change::Killed(signal as i32))),
         WaitStatus::Stopped(pid, signal) => Some((pid.as_raw(), Change::Stopped(signal as i32))),
@@ -168,13 +212,68 @@ pub fn next_change() -> Result<Option<(i32, Change)>, Errno> {
     })
 }
 
-/// The version of Landlock's interface in this kernel: 0 when there is none.
-#[must_use]
-pub fn landlock_version() -> u32 {
+/// The version of Landlock's interface in this kernel.
+///
+/// # Errors
+/// `ENOSYS` when the kernel was built without it, `EOPNOTSUPP` when it was switched off at boot.
+pub fn landlock_version() -> Result<u32, Errno> {
     const CREATE_RULESET: libc::c_long = 444;
     // SAFETY: no structure is passed; flag 1 asks for the version.
-    let version = unsafe { libc::syscall(CREATE_RULESET, std::ptr::null::<u8>(), 0, 1) };
-    u32::try_from(version).unwrap_or(0)
+    let version = check(unsafe { libc::syscall(CREATE_RULESET, std::ptr::null::<u8>(), 0, 1) })?;
+    u32::try_from(version).map_err(|_| Errno::EINVAL)
+}
+
+/// mkdir(2) of the path at address 0, as a 32-bit program calls it (`int 0x80`). Where the kernel has no 32-bit calls,
+/// the process dies of SIGSEGV.
+///
+/// # Errors
+/// What came back: `EFAULT`, if nothing steps in.
+#[cfg(target_arch = "x86_64")]
+pub fn make_dir_by_32_bit_call() -> Result<(), Errno> {
+    const MKDIR: i32 = 39;
+    let mut value = MKDIR;
+    // SAFETY: the kernel only gets a null address, which it checks; rbx, which the compiler keeps for itself, is put back
+    // from a register that the call preserves, and those that older kernels clear are declared.
+    unsafe {
+        std::arch::asm!(
+            "mov r12, rbx",
+            "xor ebx, ebx",
+            "int 0x80",
+            "mov rbx, r12",
+            inlateout("eax") value,
+            in("ecx") 0o700,
+            out("r12") _,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+        );
+    }
+    if value < 0 {
+        Err(Errno::from_raw(-value))
+    } else {
+        Ok(())
+    }
+}
+
+/// Lets this process be looked into as if its program could be read by its user (prctl(2), `PR_SET_DUMPABLE`); undone by
+/// execve(2).
+///
+/// # Errors
+/// As prctl(2).
+pub fn become_readable() -> Result<(), Errno> {
+    nix::sys::prctl::set_dumpable(true)
+}
+
+/// Lets this process die without leaving a core file.
+///
+/// # Errors
+/// As setrlimit(2).
+#[cfg(target_arch = "x86_64")]
+pub fn leave_no_core() -> Result<(), Errno> {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let (_, hard) = getrlimit(Resource::RLIMIT_CORE)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, hard)
 }
 
 /// Words of a command as C strings.

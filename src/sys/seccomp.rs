@@ -1,6 +1,6 @@
 //! seccomp(2): installing a filter and answering its notifications (linux/seccomp.h).
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{Errno, check};
 
@@ -104,7 +104,7 @@ pub fn install(filter: &[Instruction]) -> Result<OwnedFd, Errno> {
 /// Checks that the kernel's structures have the sizes that this file was written for.
 ///
 /// # Errors
-/// `EINVAL` when they have not; as seccomp(2).
+/// `EPROTO` when they have not; as seccomp(2).
 pub fn check_sizes() -> Result<(), Errno> {
     let mut sizes = [0_u16; 3];
     // SAFETY: the kernel writes three 16-bit sizes.
@@ -112,7 +112,7 @@ pub fn check_sizes() -> Result<(), Errno> {
     if sizes == [80, 24, 64] {
         Ok(())
     } else {
-        Err(Errno::EINVAL)
+        Err(Errno::EPROTO)
     }
 }
 
@@ -121,12 +121,25 @@ pub fn check_sizes() -> Result<(), Errno> {
 pub struct Listener(OwnedFd);
 
 impl Listener {
-    /// Takes over a listener. Asks the kernel to wake the receiver on the caller's processor (Linux 6.6).
+    /// Takes over a listener. Asks the kernel to wake the receiver on the caller's processor.
     #[must_use]
     pub fn new(fd: OwnedFd) -> Self {
-        // SAFETY: the argument is a value, not a pointer. A refusal only costs speed.
-        unsafe { libc::ioctl(fd.as_raw_fd(), NOTIF_SET_FLAGS as _, FD_SYNC_WAKE_UP) };
-        Self(fd)
+        let listener = Self(fd);
+        // A refusal only costs speed.
+        let _ = listener.wake_in_step();
+        listener
+    }
+
+    /// Asks the kernel to wake the receiver on the caller's processor, which waits for it anyway.
+    ///
+    /// # Errors
+    /// `EINVAL` before Linux 6.6.
+    pub fn wake_in_step(&self) -> Result<(), Errno> {
+        // SAFETY: the argument is a value, not a pointer.
+        check(libc::c_long::from(unsafe {
+            libc::ioctl(self.0.as_raw_fd(), NOTIF_SET_FLAGS as _, FD_SYNC_WAKE_UP)
+        }))
+        .map(drop)
     }
 
     /// Waits for the next call.
@@ -248,5 +261,11 @@ impl Listener {
         // SAFETY: one live pollfd.
         unsafe { libc::poll(&raw mut poll, 1, 0) };
         poll.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

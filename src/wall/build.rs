@@ -26,15 +26,7 @@ impl Wall {
     /// # Errors
     /// [`WallError`].
     pub fn build(plan: &Plan) -> Result<Self, WallError> {
-        let found = process::landlock_version();
-        if found < NEEDED_VERSION {
-            return Err(WallError::Version { found });
-        }
-        let handled = AccessFs::from_write(ABI::V3);
-        let ruleset = Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(handled)?
-            .create()?;
+        let (ruleset, handled) = empty()?;
         let mut builder = Builder::new(plan, ruleset, handled);
         let root = open_path(None, c"/").map_err(|source| WallError::Look {
             path: "/".into(),
@@ -46,6 +38,32 @@ impl Wall {
             granted: builder.granted,
         })
     }
+
+    /// A wall that grants one directory and nothing else, for trying whether walls hold.
+    ///
+    /// # Errors
+    /// [`WallError`].
+    pub fn around(dir: &OwnedFd) -> Result<Self, WallError> {
+        let (ruleset, handled) = empty()?;
+        Ok(Self {
+            ruleset: ruleset.add_rule(PathBeneath::new(dir.as_fd(), handled))?,
+            granted: Vec::new(),
+        })
+    }
+}
+
+/// A ruleset that grants nothing, and the rights that it takes.
+fn empty() -> Result<(RulesetCreated, BitFlags<AccessFs>), WallError> {
+    let found = process::landlock_version().map_err(WallError::Absent)?;
+    if found < NEEDED_VERSION {
+        return Err(WallError::Version { found });
+    }
+    let handled = AccessFs::from_write(ABI::V3);
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(handled)?
+        .create()?;
+    Ok((ruleset, handled))
 }
 
 struct Builder<'p> {

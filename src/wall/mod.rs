@@ -6,7 +6,9 @@
 
 mod build;
 
-use landlock::{RulesetCreated, RulesetCreatedAttr, RulesetStatus};
+use landlock::{
+    RestrictSelfError, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+};
 
 use crate::sys::file::Stat;
 
@@ -23,12 +25,15 @@ pub struct Wall {
 /// Why there is no wall.
 #[derive(Debug, thiserror::Error)]
 pub enum WallError {
-    /// The kernel has none, or too old a one.
+    /// The kernel has none, or hides it.
+    #[error("the kernel offers no Landlock: {}", absence(*.0))]
+    Absent(crate::sys::Errno),
+    /// Too old a one.
     #[error(
-        "this kernel offers Landlock version {found}, and guard needs version {NEEDED_VERSION} (Linux 6.2)"
+        "this kernel offers Landlock version {found}, and guard needs version {NEEDED_VERSION}: use Linux 6.2 or later"
     )]
     Version {
-        /// What it has; 0 for none.
+        /// What it has.
         found: u32,
     },
     /// The kernel did not take the rules.
@@ -45,6 +50,33 @@ pub enum WallError {
     /// Not every right that was asked for is enforced.
     #[error("the kernel enforces only a part of the wall")]
     Partly,
+    /// Too many walls stand already: the kernel puts sixteen around a process.
+    #[error(
+        "sixteen Landlock rulesets, the most that the kernel allows, are in force already: start guard outside of some of \
+         the sandboxes around it"
+    )]
+    TooDeep,
+}
+
+/// Why the kernel did not put a whole ruleset into force (landlock_restrict_self(2)).
+fn refused(error: &std::io::Error) -> WallError {
+    match error.raw_os_error() {
+        Some(libc::E2BIG) => WallError::TooDeep,
+        errno => WallError::Absent(crate::sys::Errno::from_raw(errno.unwrap_or(0))),
+    }
+}
+
+fn absence(errno: crate::sys::Errno) -> String {
+    use crate::sys::Errno;
+    match errno {
+        Errno::ENOSYS => "use a kernel with CONFIG_SECURITY_LANDLOCK (Linux 6.2 or later); in a container, let its system \
+                          call filter allow the landlock calls"
+            .into(),
+        Errno::EOPNOTSUPP => "it is built in, but switched off; add `landlock` to the `lsm=` parameter that the kernel is \
+                              started with"
+            .into(),
+        other => format!("it answers {other}; let the container's system call filter allow the landlock calls"),
+    }
 }
 
 /// Whether the process gives up gaining privileges by executing programs.
@@ -69,7 +101,13 @@ impl Wall {
     /// When the kernel does not enforce all of it.
     pub fn enforce(self, privileges: NewPrivileges) -> Result<(), WallError> {
         let keeps = privileges == NewPrivileges::Kept;
-        let status = self.ruleset.no_new_privs(!keeps).restrict_self()?;
+        let status = self.ruleset.no_new_privs(!keeps).restrict_self();
+        let status = status.map_err(|error| match error {
+            RulesetError::RestrictSelf(RestrictSelfError::RestrictSelfCall { source, .. }) => {
+                refused(&source)
+            }
+            other => WallError::Ruleset(other),
+        })?;
         if status.ruleset == RulesetStatus::FullyEnforced {
             Ok(())
         } else {
