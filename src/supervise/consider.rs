@@ -14,7 +14,7 @@ use super::receive::{Backing, Reply, Supervisor, Voice};
 use super::report::describe;
 use super::resolve::{Entry, Object, Spot};
 use super::scopes::Scope;
-use super::target::{Target, Trouble};
+use super::target::{Target, Trouble, UserNamespace};
 use super::territory::{Facts, Territory};
 use crate::plan::RuleId;
 use crate::record::{Answer, Operation};
@@ -160,6 +160,9 @@ impl Supervisor {
             Decision::Fail(errno) => Reply::Result(Err(errno)),
             Decision::Perform => {
                 self.perform(case, action, verdict.first.and_then(|facts| facts.path))
+            }
+            Decision::Refuse(refusal) if fails_anyway(case.observer.target, &refusal) => {
+                Reply::Result(Err(Errno::EPERM))
             }
             Decision::Refuse(refusal) => {
                 let facts = if refusal.spot == Which::Second {
@@ -396,6 +399,19 @@ fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Verdict<'a>, E
 fn fills(territory: &Territory, from: &Entry, to: &Facts) -> Option<RuleId> {
     let object = from.object.as_ref().filter(|object| object.is_dir())?;
     territory.would_fill(object, to.path.as_ref()?)
+}
+
+/// Whether the kernel would not let the target make a block device either (fs/namei.c: vfs_mknod); programs try.
+fn fails_anyway(target: &Target, refusal: &Refusal) -> bool {
+    const CAP_MKNOD: u64 = 1 << 27;
+    let capable = |target: &Target| {
+        target
+            .status()
+            .is_ok_and(|status| status.effective & CAP_MKNOD != 0)
+    };
+    refusal.reason == Reason::BlockDevice
+        && refusal.operation == Operation::Create
+        && (target.user_namespace() == UserNamespace::Another || !capable(target))
 }
 
 /// A refusal of what could not be looked at.

@@ -74,7 +74,12 @@ impl Observer<'_> {
                 ))
             }
             Kind::Rename(from_dir, from, to_dir, to, flags) => {
+                const ALONE: u32 = libc::RENAME_NOREPLACE | libc::RENAME_WHITEOUT;
                 let flags = flags.map_or(0, |flags| self.int(flags) as u32);
+                let clash = flags & libc::RENAME_EXCHANGE != 0 && flags & ALONE != 0;
+                if clash || flags & !(ALONE | libc::RENAME_EXCHANGE) != 0 {
+                    return Ok(Action::Pass); // EINVAL
+                }
                 let from = self.spot(from_dir, from, Last::Name)?;
                 Ok(Action::Rename(
                     from,
