@@ -501,6 +501,16 @@ fn links() {
                 before: "ln $P/auth.json $T/alias",
                 ..row("chmod of a hard link made before", "chmod", META, "chmod 777 $T/alias")
             },
+            Row {
+                needs: &["python3"],
+                before: "ln $P/auth.json $T/alias",
+                ..row(
+                    "a hard link made before, opened with O_NOFOLLOW",
+                    "python3",
+                    WRITE,
+                    "python3 -c 'import os; os.open(os.environ[\"T\"] + \"/alias\", os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)'",
+                )
+            },
             row("cp -l out, then write", "cp", LINK, "cp -l $P/auth.json $T/l && echo x > $T/l"),
         ],
     );
@@ -531,6 +541,17 @@ fn new_entries() {
             row("ln as a missing root", "ln", &["link", "create"], "ln ~/plain.txt ~/.claude.json"),
             row("cp -r as a missing root", "cp", CREATE, "mkdir $T/d && cp -r $T/d ~/.codex"),
             row("mv of a folder on the way with the root in it", "mv", &["rename", "create", "replace"], "mkdir -p ~/x/opencode && echo x > ~/x/opencode/a && mv -T ~/x ~/.config"),
+            row("a link of a link on the way to a missing root", "ln", &["link", "create"], "mkdir -p $T/q/opencode && echo x > $T/q/opencode/a && ln -s $T/q ~/s && ln -P ~/s ~/.config"),
+            row("mv of a folder with a link to nothing yet on the way", "mv", &["rename", "create", "replace"], "mkdir ~/x && ln -s $T/q ~/x/share && mv -T ~/x ~/.local && mkdir -p $T/q/opencode && echo x > $T/q/opencode/a"),
+            Row {
+                needs: &["python3"],
+                ..row(
+                    "a link exchanged onto the way to a missing root",
+                    "",
+                    &[],
+                    "mkdir -p ~/.config $T/q/opencode && echo x > $T/q/opencode/a && ln -s $T/q ~/s && python3 -c 'import ctypes; exit(ctypes.CDLL(None).renameat2(-100, b\"'$HOME'/.config\", -100, b\"'$HOME'/s\", 2) != 0)'",
+                )
+            },
             row("guard's own configuration", "", &["create", "write"], "mkdir -p ~/.config/guard && echo 'version = 1' > ~/.config/guard/policy.toml"),
         ],
     );
@@ -581,6 +602,24 @@ fn mounts() {
                 needs: &["mounts", "root"],
                 mounts: "mkdir -p $T/low $T/work $T/merged && mount -t overlay overlay -o lowerdir=$T/low,upperdir=$P,workdir=$HOME/tmp/work $T/merged",
                 ..row("an overlay with the root as its upper folder", "", &[], "echo x > $T/merged/auth.json; rm -rf $T/merged/sessions; exit 1")
+            },
+            Row {
+                needs: &["python3", "root"],
+                ..row(
+                    "a copy of the tree that hangs nowhere",
+                    "",
+                    &[],
+                    "python3 -c 'import ctypes, os; f = ctypes.CDLL(None).syscall(428, -100, b\"'$P'/sessions\", 1); os.mkdir(\"new\", dir_fd=f)'",
+                )
+            },
+            Row {
+                needs: &["python3", "root"],
+                ..row(
+                    "an overlay that hangs nowhere and works in the root",
+                    "",
+                    &[],
+                    "mkdir -p $T/low $T/up && python3 -c 'import ctypes; s = ctypes.CDLL(None).syscall; f = s(430, b\"overlay\", 0); exit(any([s(431, f, 1, b\"lowerdir\", b\"'$T'/low\", 0), s(431, f, 1, b\"upperdir\", b\"'$T'/up\", 0), s(431, f, 1, b\"workdir\", b\"'$P'\", 0), s(431, f, 6, None, None, 0)]))'",
+                )
             },
             Row { needs: &["root"], fails: true, ..row("a mount over the root, then its effects", "", &[], "mount --bind $T $P; mount -t tmpfs none $P; umount $P; umount $P; rm -rf $P; exit 1") },
             Row {

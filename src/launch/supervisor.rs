@@ -134,6 +134,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             plan,
             granted,
             backing,
+            target,
             Listener::new(listener),
             sink(&events),
             door,
@@ -196,6 +197,7 @@ fn start_supervisor(
     plan: Plan,
     granted: Vec<Mark>,
     backing: Backing,
+    command: i32,
     listener: Listener,
     refused: Sink,
     door: Option<Door>,
@@ -203,7 +205,7 @@ fn start_supervisor(
     let plan = Arc::new(plan);
     let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
     let territory = Territory::new(plan, granted, links);
-    let supervisor = Supervisor::new(listener, territory, backing, refused)
+    let supervisor = Supervisor::new(listener, territory, backing, command, refused)
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
     supervisor.start().map_err(|error| no_thread(&error))?;
     if let Some(door) = door {

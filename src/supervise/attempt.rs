@@ -134,10 +134,18 @@ fn effect(spot: &Spot, change: &Change) -> Effect {
         Change::SetAttribute(name, value, _) if name.as_c_str() == c"system.posix_acl_access" => {
             acl_keeps_owner(value)
         }
+        Change::SetAttribute(name, ..) | Change::RemoveAttribute(name) => is_note(name.to_bytes()),
         Change::FileAttributes(_) | Change::Control(..) => false,
-        Change::SetAttribute(..) | Change::RemoveAttribute(_) | Change::Times(_) => true,
+        Change::Times(_) => true,
     };
     if open { Effect::Open } else { Effect::Closing }
+}
+
+/// Whether an extended attribute says nothing about who may enter a directory or what is seen in it: not the lists of
+/// NFS and SMB, no label of a security module, no mark of an overlay.
+fn is_note(name: &[u8]) -> bool {
+    name.starts_with(b"system.posix_acl_")
+        || name.starts_with(b"user.") && !name.starts_with(b"user.overlay.")
 }
 
 /// Whether an access control list (linux/posix_acl_xattr.h: a version, then entries of tag, permissions, id) leaves the

@@ -71,6 +71,9 @@ impl Supervisor {
             return absent;
         };
         let scopes = self.scopes.of(target.tid);
+        if call.kind == Kind::Restrict && self.note_wall(&target, &scopes).is_err() {
+            return Reply::Result(Err(Errno::EPERM));
+        }
         let mut case = Case {
             call,
             observer: Observer {
@@ -95,6 +98,15 @@ impl Supervisor {
             Ok(action) => self.settle(&case, &action),
             Err(trouble) => self.troubled(&case, trouble),
         }
+    }
+
+    /// Takes note of a process that puts a wall on itself, unless it is that of an inner guard, whose plan is known.
+    fn note_wall(&self, target: &Target, scopes: &[Arc<Scope>]) -> Result<(), Trouble> {
+        let parent = target.status()?.parent;
+        if scopes.iter().any(|scope| scope.takes_wall(parent)) {
+            return Ok(());
+        }
+        self.walls.note(target)
     }
 
     /// Every plan that has a say, our own first.
@@ -158,6 +170,16 @@ impl Supervisor {
         match verdict.decision {
             Decision::Continue => Reply::Continue,
             Decision::Fail(errno) => Reply::Result(Err(errno)),
+            Decision::Perform
+                if case.call.kind.is_checked_by_landlock()
+                    && self.walls.may_hold(case.observer.target, self.command) =>
+            {
+                // Its own wall might refuse this, and ours does.
+                match self.backing {
+                    Backing::Wall => Reply::Continue,
+                    Backing::Nothing => Reply::Result(Err(Errno::EACCES)),
+                }
+            }
             Decision::Perform => {
                 self.perform(case, action, verdict.first.and_then(|facts| facts.path))
             }

@@ -2,7 +2,7 @@
 //! protected name. The set of such files is collected beside the start of the command, and who needs it waits.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,19 @@ use std::time::Duration;
 
 use crate::plan::{Identity, Plan, RuleId};
 use crate::policy::Level;
+use crate::sys::Errno;
 use crate::sys::file::{self, OpenHow, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV};
 
 /// Longest wait for the set. What is not known by then is taken for protected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-type Set = HashMap<Identity, (Level, Option<RuleId>)>;
+/// What was found.
+#[derive(Debug, Default)]
+struct Set {
+    files: HashMap<Identity, (Level, Option<RuleId>)>,
+    /// Something could not be looked at for want of descriptors, memory or room for its path.
+    incomplete: bool,
+}
 
 /// The files below protected places that have more than one name.
 #[derive(Debug, Default)]
@@ -62,16 +69,19 @@ impl Links {
             .ready
             .wait_timeout_while(set, PATIENCE, |set| set.is_none());
         let (set, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        match set.as_ref().map(|set| set.get(&identity)) {
-            None => Linked::Unknown,
-            Some(None) => Linked::Elsewhere,
-            Some(Some((level, rule))) => Linked::Protected(*level, *rule),
+        let Some(set) = set.as_ref() else {
+            return Linked::Unknown;
+        };
+        match set.files.get(&identity) {
+            Some((level, rule)) => Linked::Protected(*level, *rule),
+            None if set.incomplete => Linked::Unknown,
+            None => Linked::Elsewhere,
         }
     }
 }
 
 fn look(plan: &Plan) -> Set {
-    let mut set = Set::new();
+    let mut set = Set::default();
     for place in &plan.places {
         if place.level.enforced() == Level::Writable || place.identity.is_none() {
             continue;
@@ -81,42 +91,68 @@ fn look(plan: &Plan) -> Set {
         };
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         match file::open_absolute(&path, flags) {
-            Ok(dir) => look_below(plan, dir, place.path.clone(), &mut set),
-            Err(_) => {
-                // Not a directory: its own identity is known as a place.
-            }
+            Ok(dir) => look_below(plan, &dir, &place.path, &mut set),
+            // Not a directory: its own identity is known as a place.
+            Err(error) => set.missed(error),
         }
     }
     set
 }
 
-fn look_below(plan: &Plan, dir: OwnedFd, path: PathBuf, set: &mut Set) {
-    let mut waiting = vec![(dir, path)];
-    while let Some((dir, path)) = waiting.pop() {
-        for (name, kind) in file::list(dir.as_fd()).unwrap_or_default() {
-            let below = path.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
+impl Set {
+    /// Takes note of what could not be looked at. What has gone, lies on another mount or may not be read by us, and so
+    /// not by the target, is none of that.
+    fn missed(&mut self, error: Errno) {
+        let harmless = [
+            Errno::ENOENT,
+            Errno::ENOTDIR,
+            Errno::ELOOP,
+            Errno::EXDEV,
+            Errno::EACCES,
+        ];
+        self.incomplete |= !harmless.contains(&error);
+    }
+}
+
+/// One descriptor at a time, however many folders there are.
+fn look_below(plan: &Plan, root: &OwnedFd, path: &Path, set: &mut Set) {
+    let how = OpenHow {
+        flags: (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NONBLOCK) as u64,
+        mode: 0,
+        resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+    };
+    let mut waiting = vec![PathBuf::from(".")];
+    while let Some(at) = waiting.pop() {
+        let opened = CString::new(at.as_os_str().as_bytes())
+            .map_err(|_| Errno::EINVAL)
+            .and_then(|name| file::open(root.as_fd(), &name, how))
+            .and_then(|dir| Ok((file::list(dir.as_fd())?, dir)));
+        let (entries, dir) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                set.missed(error);
+                continue;
+            }
+        };
+        for (name, kind) in entries {
+            let below = at.join(OsStr::from_bytes(name.to_bytes()));
             if kind == libc::DT_DIR {
-                let how = OpenHow {
-                    flags: (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NONBLOCK) as u64,
-                    mode: 0,
-                    resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
-                };
-                if let Ok(dir) = file::open(dir.as_fd(), &name, how) {
-                    waiting.push((dir, below));
+                waiting.push(below);
+                continue;
+            }
+            match file::stat_entry(dir.as_fd(), &name) {
+                Ok(stat) if stat.kind() == libc::S_IFDIR => waiting.push(below),
+                Ok(stat) if stat.nlink > 1 => {
+                    let (dev, ino) = (stat.dev, stat.ino);
+                    note(
+                        plan,
+                        &path.join(below.strip_prefix(".").unwrap_or(&below)),
+                        Identity { dev, ino },
+                        set,
+                    );
                 }
-            } else if let Ok(stat) = file::stat_entry(dir.as_fd(), &name)
-                && stat.nlink > 1
-                && stat.kind() != libc::S_IFDIR
-            {
-                note(
-                    plan,
-                    &below,
-                    Identity {
-                        dev: stat.dev,
-                        ino: stat.ino,
-                    },
-                    set,
-                );
+                Ok(_) => {}
+                Err(error) => set.missed(error),
             }
         }
     }
@@ -125,6 +161,6 @@ fn look_below(plan: &Plan, dir: OwnedFd, path: PathBuf, set: &mut Set) {
 fn note(plan: &Plan, path: &Path, identity: Identity, set: &mut Set) {
     let found = plan.lookup(path);
     if found.level.enforced() != Level::Writable {
-        set.insert(identity, (found.level, found.rule));
+        set.files.insert(identity, (found.level, found.rule));
     }
 }

@@ -7,7 +7,6 @@ mod attempt;
 pub mod calls;
 mod consider;
 mod decide;
-mod fifo;
 pub mod filter;
 pub mod links;
 mod observe;
@@ -19,6 +18,8 @@ mod resolve;
 mod scopes;
 pub mod target;
 pub mod territory;
+mod wait;
+mod walls;
 
 pub use receive::{Backing, Sink, Supervisor, Voice};
 pub use scopes::is_descendant;

@@ -1,13 +1,12 @@
 //! Performing: the supervisor does the call itself, on what it holds, relative to held directories only.
 
-use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::attempt::{Action, Binding, Change, careful};
-use super::resolve::{Entry, Object, Spot};
+use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
 use super::target::{Target, Trouble};
 use crate::sys::file::{self, OpenHow};
-use crate::sys::{Errno, metadata};
+use crate::sys::{Errno, descriptor, metadata};
 
 /// What came of it.
 #[derive(Debug)]
@@ -16,8 +15,8 @@ pub enum Outcome {
     Value(i64),
     /// A descriptor for the target, with the flags of its own open.
     Descriptor(OwnedFd, i32),
-    /// A FIFO that nobody reads yet: opening it for writing has to wait.
-    NobodyReads(CString, OwnedFd, OpenHow),
+    /// Opening has to wait: for a reader of a FIFO, or for whoever holds a lease on a file.
+    Waits(Object, OpenHow),
 }
 
 /// The target's own descriptor that an action is done with, if there is one. To be taken before acting as the target,
@@ -126,29 +125,57 @@ fn object(spot: &Spot) -> Result<&Object, Errno> {
     spot.object().ok_or(Errno::ENOENT)
 }
 
+/// Opens. A receiver must not wait, least of all with the tree held, so a FIFO or a file with a lease is opened without
+/// blocking, and who has to wait does so elsewhere.
 fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
-    let wants = |flag: i32| how.flags & flag as u64 != 0;
-    let fifo = spot
-        .object()
-        .is_some_and(|object| object.stat.kind() == libc::S_IFIFO);
-    let writes_only = how.flags & libc::O_ACCMODE as u64 == libc::O_WRONLY as u64;
-    let flags = how.flags as i32;
-    match spot {
-        Spot::Entry(at) => {
-            if fifo && writes_only && !wants(libc::O_NONBLOCK) {
-                let dir = at.dir.duplicate()?.fd;
-                return Ok(Outcome::NobodyReads(at.name.clone(), dir, careful(how)));
-            }
-            let fd = file::open(at.dir.as_fd(), &at.name, careful(how))?;
-            Ok(Outcome::Descriptor(fd, flags))
-        }
-        Spot::Held(object) => {
-            let dropped = (libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW) as u64;
-            let how = (how.flags & !dropped) as i32 | libc::O_NOCTTY;
-            let fd = file::open_absolute(&file::magic_path(object.as_fd()), how)?;
-            Ok(Outcome::Descriptor(fd, flags))
-        }
+    let place = match spot {
+        Spot::Entry(at) => &at.dir,
+        Spot::Held(object) => object,
+    };
+    if file::file_system(place.as_fd())? == PROC_SUPER_MAGIC {
+        // We may look into processes that the target may not: the memory of those outside the wall, and our own.
+        return Err(Errno::EACCES);
     }
+    let flags = how.flags as i32;
+    let may_block = flags & libc::O_NONBLOCK == 0
+        && spot
+            .object()
+            .is_none_or(|object| matches!(object.stat.kind(), libc::S_IFREG | libc::S_IFIFO));
+    let at_once = OpenHow {
+        flags: how.flags
+            | if may_block {
+                libc::O_NONBLOCK as u64
+            } else {
+                0
+            },
+        ..how
+    };
+    let opened = match spot {
+        Spot::Entry(at) => file::open(at.dir.as_fd(), &at.name, careful(at_once)),
+        Spot::Held(object) => open_held(object, at_once),
+    };
+    match (opened, spot.object()) {
+        (Ok(fd), _) => {
+            if may_block {
+                descriptor::set_blocking(fd.as_fd())?;
+            }
+            Ok(Outcome::Descriptor(fd, flags))
+        }
+        (Err(Errno::ENXIO | Errno::EAGAIN), Some(object)) if may_block => {
+            Ok(Outcome::Waits(object.duplicate()?, how))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// Opens exactly what is held, whatever has its name now.
+///
+/// # Errors
+/// As open(2).
+pub fn open_held(object: &Object, how: OpenHow) -> Result<OwnedFd, Errno> {
+    let dropped = (libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW) as u64;
+    let flags = (how.flags & !dropped) as i32 | libc::O_NOCTTY;
+    file::open_absolute(&file::magic_path(object.as_fd()), flags)
 }
 
 fn change_metadata(object: &Object, change: &Change) -> Result<(), Errno> {

@@ -31,9 +31,8 @@ pub fn is_granted(
     let check = |dir, path, last| entry_is_granted(territory, target, arguments, dir, path, last);
     match call.kind {
         Kind::Open(dir, path, flags, _) => {
-            let flags = arguments[flags as usize];
-            let keeps = flags & (libc::O_NOFOLLOW | libc::O_EXCL) as u64 != 0;
-            flags & NAMELESS == 0 && check(dir, path, if keeps { Last::Name } else { Last::Follow })
+            // What is opened is looked at whatever the flags say: `O_NOFOLLOW` does not make an old hard link harmless.
+            arguments[flags as usize] & NAMELESS == 0 && check(dir, path, Last::Follow)
         }
         Kind::Creat | Kind::Truncate => check(Dir::Cwd, 0, Last::Follow),
         Kind::Unlink(dir, path) | Kind::Mkdir(dir, path, _) | Kind::Symlink(dir, path) => {
@@ -85,7 +84,7 @@ fn entry_is_granted(
     };
     match file::stat_entry(directory.as_fd(), &name) {
         // A link leads elsewhere, and another name may lie below a protected place.
-        Ok(stat) => !matches!(stat.kind(), libc::S_IFLNK | libc::S_IFBLK) && stat.nlink < 2,
+        Ok(stat) => stat.kind() != libc::S_IFLNK && !file::is_raw_device(&stat) && stat.nlink < 2,
         Err(error) => error == crate::sys::Errno::ENOENT,
     }
 }

@@ -9,6 +9,7 @@ use super::perform::Outcome;
 use super::scopes::Scopes;
 use super::target::Trouble;
 use super::territory::Territory;
+use super::walls::Walls;
 use crate::record::Attempt;
 use crate::sys::Errno;
 use crate::sys::seccomp::{Listener, Notification};
@@ -48,6 +49,10 @@ pub struct Supervisor {
     pub(super) tree: RwLock<()>,
     /// Processes of which it has been said that they cannot be looked into.
     pub(super) unreadable: Mutex<HashSet<i32>>,
+    /// Processes that have put a wall of their own on themselves.
+    pub(super) walls: Walls,
+    /// The command's own process.
+    pub(super) command: i32,
     receivers: AtomicUsize,
     busy: AtomicUsize,
 }
@@ -65,7 +70,7 @@ pub(super) enum Reply {
 }
 
 impl Supervisor {
-    /// Makes one. `refused` is told of an attempt before its caller is answered.
+    /// Makes one for what process `command` and its descendants do. `refused` is told of an attempt before its caller is answered.
     ///
     /// # Errors
     /// When its own credentials cannot be read.
@@ -73,6 +78,7 @@ impl Supervisor {
         listener: Listener,
         territory: Territory,
         backing: Backing,
+        command: i32,
         refused: Sink,
     ) -> Result<Arc<Self>, Trouble> {
         Ok(Arc::new(Self {
@@ -84,6 +90,8 @@ impl Supervisor {
             refused,
             tree: RwLock::new(()),
             unreadable: Mutex::default(),
+            walls: Walls::default(),
+            command,
             receivers: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
         }))
@@ -143,8 +151,8 @@ impl Supervisor {
                     other => other,
                 }
             }
-            Reply::Performed(Outcome::NobodyReads(name, dir, how)) => {
-                self.wait_for_reader(notification, name, dir, how);
+            Reply::Performed(Outcome::Waits(object, how)) => {
+                self.wait_elsewhere(notification, object, how);
                 Ok(())
             }
         };

@@ -1,5 +1,6 @@
 //! Guards inside this one: each adds its own plan for the processes below it, and the stricter of all answers counts.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::receive::{Sink, Supervisor};
@@ -18,10 +19,19 @@ enum Reach {
 pub(super) struct Scope {
     number: usize,
     reach: Reach,
+    /// Whether the wall that belongs to it has still to be put up.
+    awaits_wall: AtomicBool,
     /// What it protects.
     pub(super) territory: Arc<Territory>,
     /// Who tells people of its attempts.
     pub(super) refused: Arc<Sink>,
+}
+
+impl Scope {
+    /// Whether a child of `parent` that restricts itself puts up the wall of this scope: once, by a child of its keeper.
+    pub(super) fn takes_wall(&self, parent: i32) -> bool {
+        self.reach == Reach::Below(parent) && self.awaits_wall.swap(false, Ordering::SeqCst)
+    }
 }
 
 /// All of them.
@@ -107,6 +117,7 @@ impl Supervisor {
         all.push(Arc::new(Scope {
             number,
             reach: Reach::Below(keeper),
+            awaits_wall: AtomicBool::new(true),
             territory: Arc::new(territory),
             refused: Arc::new(refused),
         }));
@@ -141,6 +152,7 @@ impl Inner {
             *scope = Arc::new(Scope {
                 number: scope.number,
                 reach: Reach::Everything,
+                awaits_wall: AtomicBool::new(false),
                 territory: Arc::clone(&scope.territory),
                 refused: Arc::clone(&scope.refused),
             });

@@ -217,9 +217,12 @@ impl Territory {
     }
 
     fn look(&self, dir: &Object) -> Result<Standing, Errno> {
-        let path = path_of(dir);
-        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
         let (by_identity, wall) = self.climb(dir)?;
+        let path = match wall {
+            Wall::Grants => path_of(dir),
+            Wall::Refuses => self.certain_path(dir)?,
+        };
+        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
         let mut level = by_path.map_or(self.plan.default, |found| found.level);
         let mut rule = by_path.and_then(|found| found.rule);
         if let Some((strict, its_rule)) = by_identity
@@ -227,12 +230,12 @@ impl Territory {
         {
             (level, rule) = (strict, Some(its_rule));
         }
-        let writable = level.enforced() == Level::Writable;
-        let wall = if writable { wall } else { Wall::Refuses };
         let names = match file::file_system(dir.as_fd())? {
             PROC_SUPER_MAGIC => Names::PerProcess,
             _ => Names::Common,
         };
+        let writable = level.enforced() == Level::Writable;
+        let wall = if writable { wall } else { Wall::Refuses };
         Ok(Standing {
             path,
             level,
@@ -240,6 +243,31 @@ impl Territory {
             wall,
             names,
         })
+    }
+
+    /// The path of a directory, checked by going there: in a tree that hangs nowhere (open_tree(2), a lazy unmount) the
+    /// kernel gives paths that mean something else. Where the wall grants, nothing depends on it.
+    fn certain_path(&self, dir: &Object) -> Result<Option<PathBuf>, Errno> {
+        for _ in 0..8 {
+            let Some(path) = path_of(dir) else {
+                return Ok(None);
+            };
+            let text = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+            let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+            match file::open_absolute(&text, flags) {
+                Ok(there) => {
+                    if identity(&file::stat(there.as_fd())?) == identity(&dir.stat) {
+                        return Ok(Some(path));
+                    }
+                }
+                // We may not go there, as the target may not; the descriptor came another way.
+                Err(Errno::EACCES) => return Ok(Some(path)),
+                // It is being moved, or not there.
+                Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::EACCES)
     }
 
     /// Goes up until something is known.
@@ -273,7 +301,13 @@ impl Territory {
             if (parent.stat.dev, parent.stat.ino, parent.stat.mount)
                 == (at.stat.dev, at.stat.ino, at.stat.mount)
             {
-                return Ok((None, Wall::Refuses));
+                let root = file::stat(file::open_absolute(c"/", libc::O_PATH)?.as_fd())?;
+                // The top of a tree that hangs nowhere says nothing about what lies in it.
+                return if identity == self::identity(&root) {
+                    Ok((None, Wall::Refuses))
+                } else {
+                    Err(Errno::EACCES)
+                };
             }
             at = parent;
         }
@@ -309,7 +343,20 @@ impl Territory {
             .as_ref()
             .map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
         let stat = entry.object.as_ref().map(|object| &object.stat);
-        Ok(self.about(path, &standing, stat))
+        let facts = self.about(path, &standing, stat);
+        Ok(self.keep_filled(facts, entry.object.as_ref()))
+    }
+
+    /// A directory that was not there at the start is on the way, too, once the protected place below it exists.
+    fn keep_filled(&self, mut facts: Facts, object: Option<&Object>) -> Facts {
+        if facts.kept.is_none()
+            && facts.missing_below.is_some()
+            && let Some(object) = object.filter(|object| object.is_dir())
+            && let Some(path) = &facts.path
+        {
+            facts.kept = self.would_fill(object, path);
+        }
+        facts
     }
 
     fn about(&self, path: Option<PathBuf>, standing: &Standing, stat: Option<&Stat>) -> Facts {
@@ -355,12 +402,17 @@ impl Territory {
         if stat.kind() == libc::S_IFDIR {
             return None;
         }
+        if stat.nlink < 2 && self.plan.place_by_identity(identity(stat)).is_none() {
+            return None;
+        }
+        self.linked(stat)
+    }
+
+    /// The same, for a file that may have lost a name since the start.
+    fn linked(&self, stat: &Stat) -> Option<(Level, Option<RuleId>)> {
         let identity = identity(stat);
         if let Some(place) = self.plan.place_by_identity(identity) {
             return Some((place.level, Some(place.rule)));
-        }
-        if stat.nlink < 2 {
-            return None;
         }
         match self.links.find(identity) {
             Linked::Elsewhere => None,
@@ -388,9 +440,11 @@ impl Territory {
             let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
                 return true;
             };
+            // A link on the way may lead to nothing now and to something later.
             let how = OpenHow {
                 flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
-                ..OpenHow::default()
+                mode: 0,
+                resolve: RESOLVE_NO_SYMLINKS,
             };
             let found = file::open(source.as_fd(), &rest, how);
             !matches!(found, Err(Errno::ENOENT | Errno::ENOTDIR))
@@ -402,7 +456,8 @@ impl Territory {
 
     fn directory(&self, dir: &Object) -> Result<Facts, Errno> {
         let standing = self.standing(dir)?;
-        Ok(self.about(standing.path.clone(), &standing, Some(&dir.stat)))
+        let facts = self.about(standing.path.clone(), &standing, Some(&dir.stat));
+        Ok(self.keep_filled(facts, Some(dir)))
     }
 
     /// A file that was reached through a descriptor: the kernel says under which name it was opened.
@@ -470,11 +525,14 @@ impl Territory {
     }
 
     fn unrooted(&self, object: &Object) -> Facts {
+        // The name by which it was opened is gone; another one may be left, and be protected.
+        let named = object.stat.kind() == libc::S_IFREG && object.stat.nlink > 0;
+        let other = named.then(|| self.linked(&object.stat)).flatten();
         Facts {
             path: None,
             level: Level::Writable,
             rule: None,
-            object: self.object(&object.stat),
+            object: other,
             wall: Wall::Refuses,
             kept: None,
             missing_below: None,

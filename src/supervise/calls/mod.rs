@@ -145,6 +145,8 @@ pub enum Kind {
     FileAttributes,
     /// ioctl: descriptor 0, request 1, argument 2.
     Control,
+    /// landlock_restrict_self: let go on, and remembered.
+    Restrict,
     /// Refused under every policy with `EPERM`.
     Forbidden,
     /// Answered `ENOSYS` by the filter itself: io_uring would let calls pass unseen, and programs fall back.
@@ -182,6 +184,7 @@ impl Kind {
                 | Self::RemoveAttribute(..)
                 | Self::FileAttributes
                 | Self::Control
+                | Self::Restrict
                 | Self::Forbidden
                 | Self::Absent
         )

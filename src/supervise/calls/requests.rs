@@ -15,6 +15,8 @@ pub const REQUESTS: &[(u32, Request)] = &[
     (0x4004_6602, Request::InodeFlags(4)), // FS_IOC32_SETFLAGS
     (0x4008_7602, Request::InodeFlags(4)), // FS_IOC_SETVERSION
     (0x4004_7602, Request::InodeFlags(4)), // FS_IOC32_SETVERSION
+    (0x4008_6604, Request::InodeFlags(4)), // EXT4_IOC_SETVERSION
+    (0x4004_6604, Request::InodeFlags(4)), // EXT4_IOC32_SETVERSION
     (0x401C_5820, Request::InodeFlags(28)), // FS_IOC_FSSETXATTR
     (0x4004_7211, Request::InodeFlags(4)), // FAT_IOCTL_SET_ATTRIBUTES
     (0x4008_941A, Request::InodeFlags(8)), // BTRFS_IOC_SUBVOL_SETFLAGS
@@ -37,6 +39,16 @@ pub const REQUESTS: &[(u32, Request)] = &[
     (0x2285, Request::Forbidden),          // SG_IO
     (0xC048_4E41, Request::Forbidden),     // NVME_IOCTL_ADMIN_CMD
     (0xC048_4E43, Request::Forbidden),     // NVME_IOCTL_IO_CMD
+    (0x4030_4E42, Request::Forbidden),     // NVME_IOCTL_SUBMIT_IO
+    (0xC050_4E47, Request::Forbidden),     // NVME_IOCTL_ADMIN64_CMD
+    (0xC050_4E48, Request::Forbidden),     // NVME_IOCTL_IO64_CMD
+    (0xC050_4E49, Request::Forbidden),     // NVME_IOCTL_IO64_CMD_VEC
+    (0xC048_B300, Request::Forbidden),     // MMC_IOC_CMD
+    (0xC008_B301, Request::Forbidden),     // MMC_IOC_MULTI_CMD
+    (0x031D, Request::Forbidden),          // HDIO_DRIVE_TASKFILE
+    (0x031E, Request::Forbidden),          // HDIO_DRIVE_TASK
+    (0x031F, Request::Forbidden),          // HDIO_DRIVE_CMD
+    (0x5393, Request::Forbidden),          // CDROM_SEND_PACKET
 ];
 
 /// The request of this number; the kernel looks at the low 32 bits only.

@@ -317,12 +317,10 @@ pub fn decide_rename(
     }
     // A directory takes the wall's grant along, so that what is made in it later would not be seen.
     let fills = fills
-        .or(to
-            .missing_below
-            .filter(|_| from.carries_grant || from.kind == Some(libc::S_IFLNK)))
+        .or(to.missing_below.filter(|_| leads_away(from)))
         .or(from
             .missing_below
-            .filter(|_| exchange == Exchange::Yes && to.carries_grant));
+            .filter(|_| exchange == Exchange::Yes && leads_away(to)));
     if fills.is_some() {
         return Decision::Refuse(Refusal {
             operation,
@@ -332,6 +330,11 @@ pub fn decide_rename(
         });
     }
     act(&walls)
+}
+
+/// Whether what would be made below it later is out of the supervisor's sight.
+fn leads_away(facts: &Facts) -> bool {
+    facts.carries_grant || facts.kind == Some(libc::S_IFLNK)
 }
 
 /// Decides on a hard link. The new name would be a way to change the object, so that must be allowed.
@@ -349,6 +352,14 @@ pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
     }
     if protected(to) {
         return refuse(Operation::Create, Which::Second, to);
+    }
+    if to.missing_below.is_some() && leads_away(from) {
+        return Decision::Refuse(Refusal {
+            operation: Operation::Create,
+            spot: Which::Second,
+            rule: to.missing_below,
+            reason: Reason::WouldFill,
+        });
     }
     if from.kind == Some(libc::S_IFDIR) {
         return Decision::Perform; // fails, and not as the wall would have it

@@ -156,6 +156,14 @@ fn a_missing_place_is_not_filled_by_a_move() {
     from.carries_grant = true;
     assert!(is_refusal(&decide_rename(Exchange::No, &from, &to, None)));
     assert!(is_refusal(&decide(Intent::Create(libc::S_IFLNK), &to)));
+    let link = facts(Level::Writable, Wall::Refuses, Some(libc::S_IFLNK));
+    assert!(is_refusal(&decide_link(&link, &to)), "a link of a link");
+    let mut there = to.clone();
+    there.kind = DIR;
+    assert!(
+        is_refusal(&decide_rename(Exchange::Yes, &there, &link, None)),
+        "a link put in its place by an exchange"
+    );
     assert_eq!(
         decide(Intent::Create(libc::S_IFDIR), &to),
         Decision::Perform

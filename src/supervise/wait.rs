@@ -1,47 +1,40 @@
-//! FIFOs that nobody reads yet.
+//! Opens that have to wait: for a reader of a FIFO, or for whoever holds a lease.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::calls::Architecture;
 use super::consider::Needs;
+use super::perform::open_held;
 use super::receive::Supervisor;
+use super::resolve::Object;
 use super::target::{Status, Target, Trouble};
-use crate::sys::file::{self, OpenHow};
+use crate::sys::file::OpenHow;
 use crate::sys::seccomp::Notification;
 use crate::sys::{Errno, descriptor};
 
 impl Supervisor {
-    /// Opening a FIFO for writing waits for a reader; here that is a thread that asks again and again, so that a signal
-    /// for the target or its end is noticed, and no receiver is blocked.
-    pub(super) fn wait_for_reader(
+    /// Opening a FIFO for writing waits for a reader, and opening a leased file for its holder; here that is a thread that
+    /// asks again and again, so that a signal for the target or its end is noticed, and no receiver is blocked. It asks
+    /// for the very object that was decided on: its name may mean something else by now.
+    pub(super) fn wait_elsewhere(
         self: &Arc<Self>,
         notification: &Notification,
-        name: CString,
-        dir: OwnedFd,
+        object: Object,
         how: OpenHow,
     ) {
         let supervisor = Arc::clone(self);
         let notification = *notification;
         let waiter = std::thread::Builder::new()
-            .name("fifo".into())
-            .spawn(move || {
-                supervisor.ask_for_reader(&notification, &name, dir.as_fd(), how);
-            });
+            .name("waiter".into())
+            .spawn(move || supervisor.ask_again(&notification, &object, how));
         if waiter.is_err() {
             let _ = self.listener.answer(notification.id, Err(Errno::ENOMEM));
         }
     }
 
-    fn ask_for_reader(
-        &self,
-        notification: &Notification,
-        name: &CStr,
-        dir: BorrowedFd<'_>,
-        how: OpenHow,
-    ) {
+    fn ask_again(&self, notification: &Notification, object: &Object, how: OpenHow) {
         let id = notification.id;
         let at_once = OpenHow {
             flags: how.flags | libc::O_NONBLOCK as u64,
@@ -57,7 +50,7 @@ impl Supervisor {
                 return;
             }
             let opened = self.as_target(&target, Needs::Nothing, || {
-                file::open(dir, name, at_once).map_err(Trouble::Fault)
+                open_held(object, at_once).map_err(Trouble::Fault)
             });
             let sent = match opened {
                 Ok(fd) => {
@@ -69,7 +62,7 @@ impl Supervisor {
                         other => other,
                     }
                 }
-                Err(Trouble::Fault(Errno::ENXIO)) => {
+                Err(Trouble::Fault(Errno::ENXIO | Errno::EAGAIN)) => {
                     if status.as_ref().is_ok_and(Status::is_interrupted) {
                         self.listener.answer_interrupted(id)
                     } else {

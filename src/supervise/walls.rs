@@ -1,0 +1,62 @@
+//! Walls inside ours: a process may put Landlock on itself. What the supervisor does for it later would go round that wall,
+//! and the kernel tells nobody who stands behind which, so it is remembered who built one.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::target::{Target, Trouble};
+use crate::sys::Errno;
+
+/// A process, told from a later one with the same number by when it was started.
+type Known = (i32, u64);
+
+/// Processes that have restricted themselves.
+#[derive(Debug, Default)]
+pub struct Walls {
+    walled: Mutex<HashSet<Known>>,
+}
+
+impl Walls {
+    /// Takes note of a process that is about to restrict itself.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn note(&self, target: &Target) -> Result<(), Trouble> {
+        let pid = target.status()?.tgid;
+        let (_, started) = look(pid).ok_or(Trouble::Own(Errno::ESRCH))?;
+        let mut walled = self.walled.lock().unwrap_or_else(PoisonError::into_inner);
+        walled.insert((pid, started));
+        Ok(())
+    }
+
+    /// Whether a process may stand behind such a wall: it or one above it, up to `command`, has built one. Whoever has
+    /// lost its parents may.
+    #[must_use]
+    pub fn may_hold(&self, target: &Target, command: i32) -> bool {
+        let walled = self.walled.lock().unwrap_or_else(PoisonError::into_inner);
+        if walled.is_empty() {
+            return false;
+        }
+        let own = std::process::id() as i32;
+        let mut pid = target.status().map_or(0, |status| status.tgid);
+        while let Some((parent, started)) = look(pid) {
+            if walled.contains(&(pid, started)) {
+                return true;
+            }
+            if parent == own {
+                return pid != command;
+            }
+            pid = parent;
+        }
+        true
+    }
+}
+
+/// A process's parent, and when it was started (proc_pid_stat(5), fields 4 and 22).
+fn look(pid: i32) -> Option<(i32, u64)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name in parentheses may hold anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
