@@ -33,7 +33,7 @@ impl Trouble {
     /// A failure of looking into the process itself.
     fn looking(error: Errno) -> Self {
         match error {
-            Errno::EPERM | Errno::EACCES => Self::Unreadable,
+            Errno::EPERM | Errno::EACCES | Errno::ENOSYS => Self::Unreadable,
             Errno::EFAULT => Self::Fault(Errno::EFAULT),
             other => Self::Own(other),
         }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::advice;
+use super::inner::Outer;
 use crate::sys::process;
 use child::{Child, Ending};
 
@@ -48,6 +49,17 @@ struct Try {
     rows: &'static [(&'static str, Need)],
     /// Does it, in the folder given.
     job: fn(&Report<'_>, &Path),
+    /// What it needs of the process that it runs in.
+    where_to: Where,
+}
+
+/// Where something can be tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// Anywhere.
+    Everywhere,
+    /// Where no supervisor is in charge yet.
+    OutsideOfGuard,
 }
 
 use Need::{Required, Wanted};
@@ -56,27 +68,33 @@ const TRIES: &[Try] = &[
     Try {
         rows: &[("openat2", Required)],
         job: files::try_openat2,
+        where_to: Where::Everywhere,
     },
     Try {
         rows: &[("Landlock", Required)],
         job: files::try_landlock,
+        where_to: Where::Everywhere,
     },
     Try {
         rows: &[("process descriptors", Required)],
         job: processes::try_process_descriptors,
+        where_to: Where::Everywhere,
     },
     Try {
         rows: supervising::ROWS,
         job: supervising::try_supervising,
+        where_to: Where::OutsideOfGuard,
     },
     #[cfg(target_arch = "x86_64")]
     Try {
         rows: &[("32-bit calls", Required)],
         job: processes::try_32_bit_calls,
+        where_to: Where::OutsideOfGuard,
     },
     Try {
         rows: &[("mount ids, birth times", Wanted)],
         job: files::try_statx,
+        where_to: Where::Everywhere,
     },
 ];
 
@@ -100,10 +118,18 @@ pub fn probe() -> Vec<Capability> {
             }];
         }
     };
-    TRIES
+    let outer = Outer::find().map(|_| Capability {
+        name: "another guard",
+        works: Ok(
+            "it is in charge of this process, takes this one's policy and answers for both".into(),
+        ),
+        needed: Required,
+    });
+    let tries = TRIES
         .iter()
-        .flat_map(|one| one.run(folder.path()))
-        .collect()
+        .filter(|one| outer.is_none() || one.where_to == Where::Everywhere);
+    let tried: Vec<Capability> = tries.flat_map(|one| one.run(folder.path())).collect();
+    tried.into_iter().chain(outer).collect()
 }
 
 impl Try {
