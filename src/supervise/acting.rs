@@ -26,7 +26,9 @@ impl Own {
     /// When procfs cannot be read.
     pub fn read() -> Result<Self, Trouble> {
         let me = std::process::id() as i32;
-        let status = Target::new(me, super::calls::Architecture::NATIVE[0])?.status()?;
+        let status = Target::new(me, super::calls::Architecture::NATIVE[0])?
+            .status()?
+            .clone();
         let capabilities = credentials::capabilities().map_err(Trouble::Own)?;
         Ok(Self {
             user: status.user,

@@ -138,7 +138,7 @@ impl Supervisor {
         } else {
             0
         };
-        let _acting = self.own.act_as(target, &status, kept)?;
+        let _acting = self.own.act_as(target, status, kept)?;
         if needs == Needs::Umask {
             file::set_umask(status.umask);
         }
@@ -268,8 +268,12 @@ impl Supervisor {
     }
 
     fn forbidden(&self, case: &Case<'_>) -> Reply {
-        let status = case.observer.target.status().unwrap_or_default();
-        if case.call.kind == Kind::Forbidden && status.effective & PRIVILEGED == 0 {
+        let effective = case
+            .observer
+            .target
+            .status()
+            .map_or(0, |status| status.effective);
+        if case.call.kind == Kind::Forbidden && effective & PRIVILEGED == 0 {
             return Reply::Result(Err(Errno::EPERM));
         }
         let refusal = Refusal {

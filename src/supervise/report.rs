@@ -79,7 +79,7 @@ struct Process {
 }
 
 fn process(target: &Target) -> Process {
-    let status = target.status().unwrap_or_default();
+    let status = target.status().cloned().unwrap_or_default();
     let pid = if status.tgid == 0 {
         target.tid
     } else {

@@ -129,6 +129,11 @@ pub fn walk(
     if restrict & RESOLVE_CACHED != 0 {
         return Err(Trouble::Fault(Errno::EAGAIN));
     }
+    if restrict == 0
+        && let Some(spot) = straight(target, base, path, last)?
+    {
+        return Ok(spot);
+    }
     let absolute = path.to_bytes().first() == Some(&b'/');
     if absolute && restrict & RESOLVE_BENEATH != 0 {
         return Err(Trouble::Fault(Errno::EXDEV));
@@ -158,6 +163,76 @@ pub fn walk(
     }
     .run(path.to_bytes().to_vec())
     .map(|(spot, _)| spot)
+}
+
+/// The whole way to the last component at once, for a path without links and `..`: then there is nothing on it that
+/// would mean another thing to the target. None when the walk has to go step by step.
+fn straight(target: &Target, base: Base, path: &CStr, last: Last) -> Result<Option<Spot>, Trouble> {
+    let bytes = path.to_bytes();
+    let trimmed = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'/').count();
+    let slash = trimmed < bytes.len();
+    let start = bytes[..trimmed]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |at| at + 1);
+    let (parent, name) = (&bytes[..start], &bytes[start..trimmed]);
+    let dotted = parent.split(|byte| *byte == b'/').any(|part| part == b"..");
+    if dotted || matches!(name, b"" | b"." | b"..") {
+        return Ok(None);
+    }
+    let from = if bytes[0] == b'/' {
+        target.root()?
+    } else {
+        base.open(target)?
+    };
+    let below = &parent[parent.iter().take_while(|byte| **byte == b'/').count()..];
+    let plain = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    let string = |bytes: &[u8]| CString::new(bytes).map_err(|_| Trouble::Own(Errno::EINVAL));
+    let dir = if below.is_empty() {
+        from
+    } else {
+        let flags = (libc::O_PATH | libc::O_DIRECTORY) as u64;
+        let how = OpenHow {
+            flags,
+            mode: 0,
+            resolve: plain,
+        };
+        match file::open(from.as_fd(), &string(below)?, how) {
+            Ok(fd) => Object::new(fd).map_err(Trouble::Own)?,
+            Err(_) => return Ok(None),
+        }
+    };
+    let flags = (libc::O_PATH | libc::O_NOFOLLOW) as u64;
+    let name = string(name)?;
+    let object = match file::open(
+        dir.as_fd(),
+        &name,
+        OpenHow {
+            flags,
+            mode: 0,
+            resolve: plain,
+        },
+    ) {
+        Ok(fd) => Some(Object::new(fd).map_err(Trouble::Own)?),
+        Err(Errno::ENOENT) => None,
+        Err(error) => return Err(fault(error)),
+    };
+    let followed = last == Last::Follow || last == Last::Keep && slash;
+    if let Some(object) = &object {
+        if object.stat.kind() == libc::S_IFLNK && followed {
+            return Ok(None);
+        }
+        if slash && !object.is_dir() && last != Last::Name {
+            return Err(fault(Errno::ENOTDIR));
+        }
+    }
+    let asked = string(&bytes[start..trimmed + usize::from(slash)])?;
+    Ok(Some(Spot::Entry(Entry {
+        dir,
+        name,
+        asked,
+        object,
+    })))
 }
 
 /// Walks to a name, and gives every directory in which the way looked something up.

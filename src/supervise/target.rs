@@ -1,5 +1,6 @@
 //! The process that waits for an answer: its memory, descriptors, directories, credentials.
 
+use std::cell::OnceCell;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -48,6 +49,7 @@ pub struct Target {
     /// How it passes arguments.
     pub architecture: Architecture,
     proc: OwnedFd,
+    status: OnceCell<Status>,
 }
 
 impl Target {
@@ -63,6 +65,7 @@ impl Target {
             tid,
             architecture,
             proc,
+            status: OnceCell::new(),
         })
     }
 
@@ -203,14 +206,19 @@ impl Target {
         }
     }
 
-    /// Its line in the process table.
+    /// Its line in the process table, read once: while the thread waits it changes nothing of this itself.
     ///
     /// # Errors
     /// [`Trouble::Own`] when it is gone.
-    pub fn status(&self) -> Result<Status, Trouble> {
-        let text = std::fs::read(format!("/proc/{}/status", self.tid))
-            .map_err(|_| Trouble::Own(Errno::ESRCH))?;
-        Status::parse(&String::from_utf8_lossy(&text)).ok_or(Trouble::Own(Errno::EINVAL))
+    pub fn status(&self) -> Result<&Status, Trouble> {
+        if let Some(status) = self.status.get() {
+            return Ok(status);
+        }
+        let text =
+            file::read_whole(self.proc(), c"status").map_err(|_| Trouble::Own(Errno::ESRCH))?;
+        let status =
+            Status::parse(&String::from_utf8_lossy(&text)).ok_or(Trouble::Own(Errno::EINVAL))?;
+        Ok(self.status.get_or_init(|| status))
     }
 
     /// Whether it lives in our user namespace, so that its capabilities mean what ours do.

@@ -9,7 +9,7 @@ use super::consider::Needs;
 use super::perform::open_held;
 use super::receive::Supervisor;
 use super::resolve::Object;
-use super::target::{Status, Target, Trouble};
+use super::target::{Target, Trouble};
 use crate::sys::file::OpenHow;
 use crate::sys::seccomp::Notification;
 use crate::sys::{Errno, descriptor};
@@ -63,7 +63,7 @@ impl Supervisor {
                     }
                 }
                 Err(Trouble::Fault(Errno::ENXIO | Errno::EAGAIN)) => {
-                    if status.as_ref().is_ok_and(Status::is_interrupted) {
+                    if status.as_ref().is_ok_and(|status| status.is_interrupted()) {
                         self.listener.answer_interrupted(id)
                     } else {
                         std::thread::sleep(pause);

@@ -383,6 +383,24 @@ pub fn set_umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask) }
 }
 
+/// All of a small file, such as procfs has.
+///
+/// # Errors
+/// As openat2(2) and read(2).
+pub fn read_whole(dir: BorrowedFd<'_>, name: &CStr) -> Result<Vec<u8>, Errno> {
+    let fd = open(dir, name, OpenHow::default())?;
+    let mut bytes = Vec::new();
+    loop {
+        let mut buffer = [0_u8; 4096];
+        let length = nix::unistd::read(&fd, &mut buffer)?;
+        bytes.extend_from_slice(&buffer[..length]);
+        // procfs gives what fits at once; a shorter answer is the end.
+        if length < buffer.len() {
+            return Ok(bytes);
+        }
+    }
+}
+
 /// Names and `d_type` of a directory's entries, without `.` and `..`.
 ///
 /// # Errors
