@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use super::acting::CAP_SYS_PTRACE;
-use super::attempt::{Action, Binding, exchange};
+use super::attempt::Action;
 use super::calls::{Architecture, Call, Kind};
-use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
+use super::decide::{Decision, Reason, Refusal, Which};
+use super::judge::{Verdict, judge, weight};
 use super::observe::Observer;
 use super::perform::{perform, take};
 use super::quick;
 use super::receive::{Backing, Reply, Supervisor, Voice};
 use super::report::describe;
-use super::resolve::{Entry, Object, Spot};
+use super::resolve::Object;
 use super::scopes::Scope;
 use super::target::{Target, Trouble, UserNamespace};
-use super::territory::{Facts, Territory};
-use crate::plan::RuleId;
+use super::territory::Territory;
 use crate::record::{Answer, Operation};
 use crate::sys::seccomp::Notification;
 use crate::sys::{Errno, file};
@@ -47,14 +47,6 @@ struct Case<'a> {
     observer: Observer<'a>,
     /// The inner guards that have a say.
     scopes: Vec<Arc<Scope>>,
-}
-
-/// A decision and what it rests on.
-struct Verdict<'a> {
-    decision: Decision,
-    first: Option<Facts>,
-    second: Option<Facts>,
-    territory: &'a Territory,
 }
 
 impl Supervisor {
@@ -337,94 +329,6 @@ impl Supervisor {
             }
         }
     }
-}
-
-/// How strict a decision is.
-fn weight(decision: &Decision) -> u8 {
-    match decision {
-        Decision::Continue => 0,
-        Decision::Perform => 1,
-        Decision::Fail(_) => 2,
-        Decision::Refuse(_) => 3,
-    }
-}
-
-/// Decides under one plan.
-fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Verdict<'a>, Errno> {
-    let one = |spot: &Spot| {
-        let facts = territory.facts(spot)?;
-        let decision = action
-            .intent()
-            .map_or(Decision::Fail(Errno::ENOSYS), |intent| {
-                decide(intent, &facts)
-            });
-        Ok(Verdict {
-            decision,
-            first: Some(facts),
-            second: None,
-            territory,
-        })
-    };
-    match action {
-        Action::Rename(Spot::Entry(from), Spot::Entry(to), flags) => {
-            let (source, destination) = (territory.entry(from)?, territory.entry(to)?);
-            let there = fills(territory, from, &destination);
-            let back = if flags & libc::RENAME_EXCHANGE == 0 {
-                None
-            } else {
-                fills(territory, to, &source)
-            };
-            let decision = decide_rename(exchange(*flags), &source, &destination, there.or(back));
-            Ok(Verdict {
-                decision,
-                first: Some(source),
-                second: Some(destination),
-                territory,
-            })
-        }
-        Action::Link(from, Spot::Entry(to)) => {
-            let (source, destination) = (territory.facts(from)?, territory.entry(to)?);
-            let decision = decide_link(&source, &destination);
-            Ok(Verdict {
-                decision,
-                first: Some(source),
-                second: Some(destination),
-                territory,
-            })
-        }
-        Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => one(spot),
-        Action::Unlink(spot @ Spot::Entry(_), _)
-        | Action::Symlink(_, spot @ Spot::Entry(_))
-        | Action::Mkdir(spot @ Spot::Entry(_), _)
-        | Action::Mknod(spot @ Spot::Entry(_), _, _)
-        | Action::Bind(Binding {
-            spot: spot @ Spot::Entry(_),
-            ..
-        }) => one(spot),
-        Action::OpenNameless(dir, _) => one(&Spot::Held(dir.duplicate()?)),
-        // A path that ends in `.`, `..` or `/` cannot be made, removed or moved: the kernel says how.
-        Action::Rename(..)
-        | Action::Link(..)
-        | Action::Unlink(..)
-        | Action::Symlink(..)
-        | Action::Mkdir(..)
-        | Action::Mknod(..)
-        | Action::Bind(..)
-        | Action::Pass
-        | Action::Nothing
-        | Action::Forbidden => Ok(Verdict {
-            decision: Decision::Continue,
-            first: None,
-            second: None,
-            territory,
-        }),
-    }
-}
-
-/// The rule of a missing place that would come to exist if what is at `from` moved to `to`.
-fn fills(territory: &Territory, from: &Entry, to: &Facts) -> Option<RuleId> {
-    let object = from.object.as_ref().filter(|object| object.is_dir())?;
-    territory.would_fill(object, to.path.as_ref()?)
 }
 
 /// Whether the kernel would not let the target make a block device either (fs/namei.c: vfs_mknod); programs try.

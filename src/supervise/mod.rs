@@ -8,6 +8,7 @@ pub mod calls;
 mod consider;
 mod decide;
 pub mod filter;
+mod judge;
 pub mod links;
 mod observe;
 mod perform;

@@ -3,14 +3,16 @@
 //! It only ever ends in letting the kernel go on, which grants nothing, so it may look carelessly: what it takes for a
 //! granted directory and is none, the wall refuses. Everything else takes the long way.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::attempt::NAMELESS;
 use super::calls::{Call, Dir, Kind};
 use super::resolve::Object;
 use super::target::Target;
-use super::territory::{Names, Territory, Wall};
+use super::territory::{Names, Territory, Wall, is_kernel_helper};
 use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS};
 
 /// Whether the last component is followed if it is a link.
@@ -82,6 +84,14 @@ fn entry_is_granted(
     let Ok(name) = CString::new(name) else {
         return false;
     };
+    let entry = Path::new(OsStr::from_bytes(name.to_bytes()));
+    if standing
+        .path
+        .as_ref()
+        .is_some_and(|dir| is_kernel_helper(&dir.join(entry)))
+    {
+        return false;
+    }
     match file::stat_entry(directory.as_fd(), &name) {
         // A link leads elsewhere, and another name may lie below a protected place.
         Ok(stat) => stat.kind() != libc::S_IFLNK && !file::is_raw_device(&stat) && stat.nlink < 2,

@@ -57,6 +57,8 @@ fn because(reason: Reason) -> Option<&'static str> {
             "it leads to the protected place, so it keeps its name and its owner's access"
         }
         Reason::WouldFill => "it would put something at the protected place, where nothing is yet",
+        Reason::OutOfReach => "something in it is protected by its name, and would not be there",
+        Reason::KernelHelper => "by this setting the kernel runs programs outside of every sandbox",
         Reason::BlockDevice => "a block device holds whole file systems",
         Reason::Forbidden => "guard refuses this call under every policy",
         Reason::Unreadable => {

@@ -1,6 +1,6 @@
 //! The decision: from what a call would do and what is known of its spots to one of four answers. Pure.
 
-use super::territory::{Facts, Rooted, Wall};
+use super::territory::{Facts, Reach, Rooted, Wall};
 use crate::plan::RuleId;
 use crate::policy::Level;
 use crate::record::Operation;
@@ -115,6 +115,10 @@ pub enum Reason {
     WouldFill,
     /// A block device holds file systems.
     BlockDevice,
+    /// The kernel would run a program outside of every sandbox.
+    KernelHelper,
+    /// A folder would take what a glob protects out of its reach.
+    OutOfReach,
     /// Refused under every policy.
     Forbidden,
     /// The process may not be looked into.
@@ -215,12 +219,8 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         }
         Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
         Some(libc::S_IFDIR | libc::S_IFLNK) => Decision::Continue, // EISDIR, ELOOP
-        Some(libc::S_IFBLK) => Decision::Refuse(Refusal {
-            operation: Operation::Write,
-            spot: Which::First,
-            rule: None,
-            reason: Reason::BlockDevice,
-        }),
+        Some(_) if facts.reach == Reach::RawDevice => always(Reason::BlockDevice),
+        Some(_) if facts.reach == Reach::KernelHelper => always(Reason::KernelHelper),
         Some(_) if protected(facts) => refuse(Operation::Write, Which::First, facts),
         // A device that the wall grants by itself: opening /dev/tty means the caller's own terminal.
         Some(libc::S_IFCHR) if facts.carries_grant => Decision::Continue,
@@ -228,6 +228,16 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         Some(kind) if facts.rooted == Rooted::No && kind != libc::S_IFREG => Decision::Continue,
         Some(_) => act(&[facts.wall]),
     }
+}
+
+/// A refusal of writing that no rule is needed for.
+fn always(reason: Reason) -> Decision {
+    Decision::Refuse(Refusal {
+        operation: Operation::Write,
+        spot: Which::First,
+        rule: None,
+        reason,
+    })
 }
 
 fn create(kind: u32, facts: &Facts) -> Decision {

@@ -12,6 +12,7 @@ fn facts(level: Level, wall: Wall, kind: Option<u32>) -> Facts {
         kept: None,
         missing_below: None,
         kind,
+        reach: Reach::Itself,
         rooted: Rooted::Yes,
         carries_grant: false,
     }
@@ -188,10 +189,11 @@ fn another_name_of_a_protected_file_can_go_but_not_change_it() {
 
 #[test]
 fn block_devices_are_not_written() {
-    assert!(is_refusal(&decide(
-        WRITE,
-        &facts(Level::Writable, Wall::Grants, Some(libc::S_IFBLK))
-    )));
+    for reach in [Reach::RawDevice, Reach::KernelHelper] {
+        let mut far = facts(Level::Writable, Wall::Grants, FILE);
+        far.reach = reach;
+        assert!(is_refusal(&decide(WRITE, &far)));
+    }
     assert!(is_refusal(&decide(
         Intent::Create(libc::S_IFBLK),
         &facts(Level::Writable, Wall::Grants, None)

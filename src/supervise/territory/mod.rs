@@ -1,6 +1,10 @@
 //! Which level holds where: membership by climbing from a held directory and comparing identities, and by the path that
 //! the kernel gives for it; the stricter answer counts.
 
+mod facts;
+
+pub use facts::Loss;
+
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, OsString};
 use std::os::fd::AsFd;
@@ -10,12 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
-use super::links::{Linked, Links};
-use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
-use crate::plan::{Identity, Place, Plan, RuleId};
+use super::links::Links;
+use super::resolve::{Object, PROC_SUPER_MAGIC};
+use crate::plan::{Identity, Plan, RuleId};
 use crate::policy::Level;
 use crate::sys::Errno;
-use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, Stat};
+use crate::sys::file::{self, OpenHow, Stat};
 
 /// A directory that the wall grants, told from a later one with the same inode number by its birth time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,10 +116,23 @@ pub struct Facts {
     pub missing_below: Option<RuleId>,
     /// Type bits of what is there; none when nothing is.
     pub kind: Option<u32>,
+    /// Whether writing it reaches past every rule.
+    pub reach: Reach,
     /// Whether it has a place in the tree at all.
     pub rooted: Rooted,
     /// Whether it is itself a directory that the wall grants with all that it holds.
     pub carries_grant: bool,
+}
+
+/// How far writing to an object reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To itself.
+    Itself,
+    /// A device that holds file systems, or memory.
+    RawDevice,
+    /// A setting that makes the kernel run programs of its own, outside of every sandbox, or act on disks.
+    KernelHelper,
 }
 
 /// Whether an object has a name somewhere.
@@ -217,9 +234,12 @@ impl Territory {
     }
 
     fn look(&self, dir: &Object) -> Result<Standing, Errno> {
-        let path = path_of(dir);
-        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
         let (by_identity, wall) = self.climb(dir)?;
+        let path = match wall {
+            Wall::Grants => path_of(dir),
+            Wall::Refuses => self.certain_path(dir)?,
+        };
+        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
         let mut level = by_path.map_or(self.plan.default, |found| found.level);
         let mut rule = by_path.and_then(|found| found.rule);
         if let Some((strict, its_rule)) = by_identity
@@ -227,12 +247,12 @@ impl Territory {
         {
             (level, rule) = (strict, Some(its_rule));
         }
-        let writable = level.enforced() == Level::Writable;
-        let wall = if writable { wall } else { Wall::Refuses };
         let names = match file::file_system(dir.as_fd())? {
             PROC_SUPER_MAGIC => Names::PerProcess,
             _ => Names::Common,
         };
+        let writable = level.enforced() == Level::Writable;
+        let wall = if writable { wall } else { Wall::Refuses };
         Ok(Standing {
             path,
             level,
@@ -240,6 +260,31 @@ impl Territory {
             wall,
             names,
         })
+    }
+
+    /// The path of a directory, checked by going there: in a tree that hangs nowhere (open_tree(2), a lazy unmount) the
+    /// kernel gives paths that mean something else. Where the wall grants, nothing depends on it.
+    fn certain_path(&self, dir: &Object) -> Result<Option<PathBuf>, Errno> {
+        for _ in 0..8 {
+            let Some(path) = path_of(dir) else {
+                return Ok(None);
+            };
+            let text = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+            let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+            match file::open_absolute(&text, flags) {
+                Ok(there) => {
+                    if identity(&file::stat(there.as_fd())?) == identity(&dir.stat) {
+                        return Ok(Some(path));
+                    }
+                }
+                // We may not go there, as the target may not; the descriptor came another way.
+                Err(Errno::EACCES) => return Ok(Some(path)),
+                // It is being moved, or not there.
+                Err(Errno::ENOENT | Errno::ENOTDIR | Errno::ELOOP) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Errno::EACCES)
     }
 
     /// Goes up until something is known.
@@ -273,224 +318,47 @@ impl Territory {
             if (parent.stat.dev, parent.stat.ino, parent.stat.mount)
                 == (at.stat.dev, at.stat.ino, at.stat.mount)
             {
-                return Ok((None, Wall::Refuses));
+                let root = file::stat(file::open_absolute(c"/", libc::O_PATH)?.as_fd())?;
+                // The top of a tree that hangs nowhere says nothing about what lies in it.
+                return if identity == self::identity(&root) {
+                    Ok((None, Wall::Refuses))
+                } else {
+                    Err(Errno::EACCES)
+                };
             }
             at = parent;
         }
     }
-
-    /// What is known of a spot.
-    ///
-    /// # Errors
-    /// When its surroundings cannot be looked at.
-    pub fn facts(&self, spot: &Spot) -> Result<Facts, Errno> {
-        match spot {
-            Spot::Entry(entry) => self.entry(entry),
-            Spot::Held(object) if object.is_dir() => self.directory(object),
-            Spot::Held(object) => self.file(object),
-        }
-    }
-
-    /// Whether only the supervisor changes entries there, so that names stay what they are while it holds the tree.
-    #[must_use]
-    pub fn is_steady(&self, dir: &Object) -> bool {
-        self.standing(dir)
-            .is_ok_and(|standing| standing.wall == Wall::Refuses && standing.names == Names::Common)
-    }
-
-    /// What is known of an entry.
-    ///
-    /// # Errors
-    /// When its directory cannot be looked at.
-    pub fn entry(&self, entry: &Entry) -> Result<Facts, Errno> {
-        let standing = self.standing(&entry.dir)?;
-        let path = standing
-            .path
-            .as_ref()
-            .map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
-        let stat = entry.object.as_ref().map(|object| &object.stat);
-        Ok(self.about(path, &standing, stat))
-    }
-
-    fn about(&self, path: Option<PathBuf>, standing: &Standing, stat: Option<&Stat>) -> Facts {
-        let (mut level, mut rule) = (standing.level, standing.rule);
-        if let Some(path) = &path {
-            // What is known of the directory by identity stays; the entry's own path can be named by a rule.
-            let found = self.plan.lookup(path);
-            let parent = standing.path.as_ref().map(|dir| self.plan.lookup(dir));
-            if parent.is_none_or(|parent| parent.level == standing.level) || found.level < level {
-                (level, rule) = (found.level, found.rule.or(rule));
-            }
-        }
-        let mut kept = path
-            .as_ref()
-            .and_then(|path| self.kept_paths.get(path).copied());
-        if let Some(stat) = stat {
-            let identity = identity(stat);
-            if stat.kind() == libc::S_IFDIR
-                && let Some(place) = self.plan.place_by_identity(identity)
-                && place.level < level
-            {
-                (level, rule) = (place.level, Some(place.rule));
-            }
-            kept = kept.or_else(|| self.kept.get(&identity).copied());
-        }
-        let missing_below = path.as_ref().and_then(|path| self.missing_below(path));
-        Facts {
-            level,
-            rule,
-            object: stat.and_then(|stat| self.object(stat)),
-            wall: standing.wall,
-            kept,
-            missing_below,
-            kind: stat.map(kind),
-            rooted: Rooted::Yes,
-            carries_grant: stat.is_some_and(|stat| self.granted.contains(&Mark::new(stat))),
-            path,
-        }
-    }
-
-    /// The level that a file has because of another of its names.
-    fn object(&self, stat: &Stat) -> Option<(Level, Option<RuleId>)> {
-        if stat.kind() == libc::S_IFDIR {
-            return None;
-        }
-        let identity = identity(stat);
-        if let Some(place) = self.plan.place_by_identity(identity) {
-            return Some((place.level, Some(place.rule)));
-        }
-        if stat.nlink < 2 {
-            return None;
-        }
-        match self.links.find(identity) {
-            Linked::Elsewhere => None,
-            Linked::Protected(level, rule) => Some((level, rule)),
-            Linked::Unknown => Some((Level::ReadOnly, None)),
-        }
-    }
-
-    fn missing_below(&self, path: &Path) -> Option<RuleId> {
-        self.waiting_below(path).next().map(|place| place.rule)
-    }
-
-    /// Protected places truly below a path where nothing is yet.
-    fn waiting_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
-        self.plan
-            .missing_below(path)
-            .filter(move |place| place.path != path && place.level.enforced() != Level::Writable)
-    }
-
-    /// The rule of a missing place that would come to exist if the directory `source` were called `path`.
-    #[must_use]
-    pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
-        let exists = |place: &&Place| {
-            let rest = place.path.strip_prefix(path).unwrap_or(&place.path);
-            let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
-                return true;
-            };
-            let how = OpenHow {
-                flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
-                ..OpenHow::default()
-            };
-            let found = file::open(source.as_fd(), &rest, how);
-            !matches!(found, Err(Errno::ENOENT | Errno::ENOTDIR))
-        };
-        self.waiting_below(path)
-            .find(exists)
-            .map(|place| place.rule)
-    }
-
-    fn directory(&self, dir: &Object) -> Result<Facts, Errno> {
-        let standing = self.standing(dir)?;
-        Ok(self.about(standing.path.clone(), &standing, Some(&dir.stat)))
-    }
-
-    /// A file that was reached through a descriptor: the kernel says under which name it was opened.
-    fn file(&self, object: &Object) -> Result<Facts, Errno> {
-        for _ in 0..8 {
-            let Some(path) = path_of(object) else {
-                return Ok(self.unrooted(object));
-            };
-            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-                return Ok(self.unrooted(object));
-            };
-            let parent = CString::new(parent.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-            let name = CString::new(name.as_bytes()).map_err(|_| Errno::EINVAL)?;
-            let how = OpenHow {
-                flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
-                mode: 0,
-                resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-            };
-            let root = file::open_absolute(c"/", libc::O_PATH)?;
-            let below = CString::new(
-                parent
-                    .to_bytes()
-                    .strip_prefix(b"/")
-                    .unwrap_or(parent.to_bytes()),
-            )
-            .map_err(|_| Errno::EINVAL)?;
-            let dir = if below.is_empty() {
-                Ok(root)
-            } else {
-                file::open(root.as_fd(), &below, how)
-            };
-            let dir = match dir {
-                Ok(dir) => dir,
-                // We may not go there, as the target may not; the descriptor came another way. The kernel's own word for
-                // the path has to do.
-                Err(Errno::EACCES) => {
-                    let found = path
-                        .parent()
-                        .map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
-                    let standing = Standing {
-                        path: path.parent().map(Path::to_path_buf),
-                        level: found.level,
-                        rule: found.rule,
-                        wall: Wall::Refuses,
-                        names: Names::Common,
-                    };
-                    return Ok(self.about(Some(path), &standing, Some(&object.stat)));
-                }
-                Err(_) => continue,
-            };
-            let dir = Object::new(dir)?;
-            let found = match file::stat_entry(dir.fd.as_fd(), &name) {
-                Ok(found) => found,
-                Err(Errno::ENOENT) => continue,
-                Err(error) => return Err(error),
-            };
-            if (found.dev, found.ino) != (object.stat.dev, object.stat.ino) {
-                continue;
-            }
-            let standing = self.standing(&dir)?;
-            return Ok(self.about(Some(path), &standing, Some(&object.stat)));
-        }
-        // Its name is gone or keeps changing. Known roots still count by identity; what cannot be placed is refused.
-        Err(Errno::EACCES)
-    }
-
-    fn unrooted(&self, object: &Object) -> Facts {
-        Facts {
-            path: None,
-            level: Level::Writable,
-            rule: None,
-            object: self.object(&object.stat),
-            wall: Wall::Refuses,
-            kept: None,
-            missing_below: None,
-            kind: Some(kind(&object.stat)),
-            rooted: Rooted::No,
-            carries_grant: false,
-        }
-    }
 }
 
-/// The type of an object, where a character device that leads to raw memory or disks counts as a block device.
-fn kind(stat: &Stat) -> u32 {
-    if file::is_raw_device(stat) {
-        libc::S_IFBLK
+/// Settings by which the kernel starts programs as root outside of every sandbox, or does things to disks: the last
+/// component, or two (Documentation/admin-guide/sysctl/kernel.rst, sysrq.rst, binfmt-misc.rst, cgroup-v1).
+const KERNEL_HELPERS: &[&str] = &[
+    "kernel/core_pattern",
+    "kernel/modprobe",
+    "kernel/hotplug",
+    "kernel/poweroff_cmd",
+    "kernel/uevent_helper",
+    "binfmt_misc/register",
+    "sysrq-trigger",
+    "release_agent",
+];
+
+/// Whether a path is one of them, where it lies in a file system of the kernel's own.
+#[must_use]
+pub fn is_kernel_helper(path: &Path) -> bool {
+    (path.starts_with("/proc") || path.starts_with("/sys"))
+        && KERNEL_HELPERS.iter().any(|helper| path.ends_with(helper))
+}
+
+/// How far writing to what `path` and `stat` describe reaches.
+fn reach(path: Option<&Path>, stat: Option<&Stat>) -> Reach {
+    if stat.is_some_and(file::is_raw_device) {
+        Reach::RawDevice
+    } else if path.is_some_and(is_kernel_helper) {
+        Reach::KernelHelper
     } else {
-        stat.kind()
+        Reach::Itself
     }
 }
 

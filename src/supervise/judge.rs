@@ -1,0 +1,134 @@
+//! Judging: what one plan says of an action.
+
+use super::attempt::{Action, Binding, exchange};
+use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
+use super::resolve::{Entry, Spot};
+use super::territory::{Facts, Loss, Territory};
+use crate::plan::RuleId;
+use crate::record::Operation;
+use crate::sys::Errno;
+
+/// A decision and what it rests on.
+pub(super) struct Verdict<'a> {
+    /// The decision.
+    pub decision: Decision,
+    /// The first or only spot.
+    pub first: Option<Facts>,
+    /// The second one.
+    pub second: Option<Facts>,
+    /// Under which plan.
+    pub territory: &'a Territory,
+}
+
+/// How strict a decision is.
+pub(super) fn weight(decision: &Decision) -> u8 {
+    match decision {
+        Decision::Continue => 0,
+        Decision::Perform => 1,
+        Decision::Fail(_) => 2,
+        Decision::Refuse(_) => 3,
+    }
+}
+
+/// Decides under one plan.
+///
+/// # Errors
+/// When the surroundings of a spot cannot be looked at.
+pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Verdict<'a>, Errno> {
+    let one = |spot: &Spot| {
+        let facts = territory.facts(spot)?;
+        let decision = action
+            .intent()
+            .map_or(Decision::Fail(Errno::ENOSYS), |intent| {
+                decide(intent, &facts)
+            });
+        Ok(Verdict {
+            decision,
+            first: Some(facts),
+            second: None,
+            territory,
+        })
+    };
+    match action {
+        Action::Rename(Spot::Entry(from), Spot::Entry(to), flags) => {
+            let (source, destination) = (territory.entry(from)?, territory.entry(to)?);
+            let there = fills(territory, from, &destination);
+            let back = if flags & libc::RENAME_EXCHANGE == 0 {
+                None
+            } else {
+                fills(territory, to, &source)
+            };
+            let decision = decide_rename(exchange(*flags), &source, &destination, there.or(back));
+            let decision = if matches!(decision, Decision::Continue | Decision::Perform)
+                && let Some(Loss(rule)) = loss(
+                    territory,
+                    [(from, &source, &destination), (to, &destination, &source)],
+                ) {
+                Decision::Refuse(Refusal {
+                    operation: Operation::Rename,
+                    spot: Which::First,
+                    rule,
+                    reason: Reason::OutOfReach,
+                })
+            } else {
+                decision
+            };
+            Ok(Verdict {
+                decision,
+                first: Some(source),
+                second: Some(destination),
+                territory,
+            })
+        }
+        Action::Link(from, Spot::Entry(to)) => {
+            let (source, destination) = (territory.facts(from)?, territory.entry(to)?);
+            let decision = decide_link(&source, &destination);
+            Ok(Verdict {
+                decision,
+                first: Some(source),
+                second: Some(destination),
+                territory,
+            })
+        }
+        Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => one(spot),
+        Action::Unlink(spot @ Spot::Entry(_), _)
+        | Action::Symlink(_, spot @ Spot::Entry(_))
+        | Action::Mkdir(spot @ Spot::Entry(_), _)
+        | Action::Mknod(spot @ Spot::Entry(_), _, _)
+        | Action::Bind(Binding {
+            spot: spot @ Spot::Entry(_),
+            ..
+        }) => one(spot),
+        Action::OpenNameless(dir, _) => one(&Spot::Held(dir.duplicate()?)),
+        // A path that ends in `.`, `..` or `/` cannot be made, removed or moved: the kernel says how.
+        Action::Rename(..)
+        | Action::Link(..)
+        | Action::Unlink(..)
+        | Action::Symlink(..)
+        | Action::Mkdir(..)
+        | Action::Mknod(..)
+        | Action::Bind(..)
+        | Action::Pass
+        | Action::Nothing
+        | Action::Forbidden => Ok(Verdict {
+            decision: Decision::Continue,
+            first: None,
+            second: None,
+            territory,
+        }),
+    }
+}
+
+/// The rule of a missing place that would come to exist if what is at `from` moved to `to`.
+fn fills(territory: &Territory, from: &Entry, to: &Facts) -> Option<RuleId> {
+    let object = from.object.as_ref().filter(|object| object.is_dir())?;
+    territory.would_fill(object, to.path.as_ref()?)
+}
+
+/// What a move would take out of a glob's reach: the folder that moves, or the one that changes places with it.
+fn loss(territory: &Territory, moves: [(&Entry, &Facts, &Facts); 2]) -> Option<Loss> {
+    moves.into_iter().find_map(|(entry, from, to)| {
+        let object = entry.object.as_ref().filter(|object| object.is_dir())?;
+        territory.would_lose(object, from.path.as_ref()?, to.path.as_ref()?)
+    })
+}
