@@ -20,7 +20,7 @@ use crate::sys::process;
 pub const VARIABLE: &str = "GUARD_ACTIVE";
 
 /// Longest plan that is taken, bytes.
-const MOST: u64 = 64 << 20;
+const MOST: u64 = 8 << 20;
 /// Nobody waits longer than this for the other guard.
 const PATIENCE: Duration = Duration::from_secs(5);
 const READY: u8 = b'+';
@@ -104,7 +104,9 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
         let hearing = hearing.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = hearing.recv_timeout(MOMENT);
     };
-    let inner = supervisor.add_inner(keeper, territory, Box::new(sink));
+    let inner = supervisor
+        .add_inner(keeper, territory, Box::new(sink))
+        .ok_or_else(|| io::Error::other("too many guards run inside already"))?;
     stream.write_all(&[READY])?;
     stream.set_read_timeout(None)?;
     let mut word = [0];

@@ -6,7 +6,7 @@
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::attempt::NAMELESS;
 use super::calls::{Call, Dir, Kind};
@@ -84,12 +84,11 @@ fn entry_is_granted(
     let Ok(name) = CString::new(name) else {
         return false;
     };
-    let entry = Path::new(OsStr::from_bytes(name.to_bytes()));
-    if standing
-        .path
-        .as_ref()
-        .is_some_and(|dir| is_kernel_helper(&dir.join(entry)))
-    {
+    // Of the kernel's own file systems, procfs has been left to the long way.
+    let of_the_kernel = |dir: &PathBuf| {
+        dir.starts_with("/sys") && is_kernel_helper(&dir.join(OsStr::from_bytes(name.to_bytes())))
+    };
+    if standing.path.as_ref().is_some_and(of_the_kernel) {
         return false;
     }
     match file::stat_entry(directory.as_fd(), &name) {

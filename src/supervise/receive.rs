@@ -9,6 +9,7 @@ use super::perform::Outcome;
 use super::scopes::Scopes;
 use super::target::Trouble;
 use super::territory::Territory;
+use super::wait::Waits;
 use super::walls::Walls;
 use crate::record::Attempt;
 use crate::sys::Errno;
@@ -53,6 +54,8 @@ pub struct Supervisor {
     pub(super) walls: Walls,
     /// The command's own process.
     pub(super) command: i32,
+    /// Opens that have to wait.
+    pub(super) waits: Waits,
     receivers: AtomicUsize,
     busy: AtomicUsize,
 }
@@ -92,6 +95,7 @@ impl Supervisor {
             unreadable: Mutex::default(),
             walls: Walls::default(),
             command,
+            waits: Waits::default(),
             receivers: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
         }))

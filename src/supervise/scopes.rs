@@ -38,6 +38,9 @@ impl Scope {
 #[derive(Default)]
 pub(super) struct Scopes(RwLock<Vec<Arc<Scope>>>);
 
+/// Guards that can run inside this one at a time.
+const MOST_SCOPES: usize = 256;
+
 /// Longest chain of parents that is followed.
 const MOST_PARENTS: usize = 4096;
 
@@ -105,14 +108,23 @@ pub struct Inner {
 }
 
 impl Supervisor {
-    /// Adds the plan of a guard whose process `keeper` is an ancestor of all that it protects against.
+    /// Adds the plan of a guard whose process `keeper` is an ancestor of all that it protects against. None when there
+    /// are too many.
     #[must_use]
-    pub fn add_inner(self: &Arc<Self>, keeper: i32, territory: Territory, refused: Sink) -> Inner {
+    pub fn add_inner(
+        self: &Arc<Self>,
+        keeper: i32,
+        territory: Territory,
+        refused: Sink,
+    ) -> Option<Inner> {
         let mut all = self
             .scopes
             .0
             .write()
             .unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_SCOPES {
+            return None;
+        }
         let number = all.last().map_or(0, |scope| scope.number + 1);
         all.push(Arc::new(Scope {
             number,
@@ -121,10 +133,10 @@ impl Supervisor {
             territory: Arc::new(territory),
             refused: Arc::new(refused),
         }));
-        Inner {
+        Some(Inner {
             supervisor: Arc::clone(self),
             number,
-        }
+        })
     }
 }
 
