@@ -54,13 +54,13 @@ fn the_same_calls_have_the_same_results() {
             let plain = home.script(With::Nothing, &script)?;
             let left = home.everything();
             if plain.status != 0
-                || left.0.len() < 40
+                || left.0.len() < 25
                 || plain
                     .stdout
                     .lines()
                     .filter(|l| l.ends_with(" None"))
                     .count()
-                    < 150
+                    < 100
             {
                 return Err(format!(
                     "CONTROL: exit {}, {} entries left\n{}",

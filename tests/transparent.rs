@@ -292,7 +292,7 @@ fn tools() {
             Row {
                 before: "mkdir -p ~/.local/state/guard",
                 ignore: &["agent-socket", ".local"],
-                ..row("ssh-agent", &["ssh-agent", "ssh-add", "ssh-keygen"], "cd $T && ssh-keygen -q -t ed25519 -N '' -C c -f k && eval $(ssh-agent -a $T/agent-socket) >/dev/null && ssh-add -q k && ssh-add -l | cut -d' ' -f3- && rm k k.pub && ssh-add -D 2>&1 && ssh-agent -k >/dev/null; ls $T")
+                ..row("ssh-agent", &["ssh-agent", "ssh-add", "ssh-keygen"], "cd $T && ssh-keygen -q -t ed25519 -N '' -C c -f k && eval $(ssh-agent -a $T/agent-socket) >/dev/null && ssh-add -q k && ssh-add -l | cut -d' ' -f3- && rm k k.pub && ssh-add -D 2>&1 && ssh-agent -k >/dev/null; for n in $(seq 50); do [ -e $T/agent-socket ] || break; sleep 0.1; done; ls $T")
             },
         ],
     );
