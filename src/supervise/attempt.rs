@@ -78,6 +78,16 @@ pub enum Change {
 }
 
 impl Action {
+    /// Whether it makes something that the umask concerns.
+    #[must_use]
+    pub fn makes(&self) -> bool {
+        match self {
+            Self::Open(_, how) => how.flags & libc::O_CREAT as u64 != 0,
+            Self::OpenNameless(..) | Self::Mkdir(..) | Self::Mknod(..) | Self::Bind(_) => true,
+            _ => false,
+        }
+    }
+
     /// What deciding needs to know, for a call with one spot.
     #[must_use]
     pub fn intent(&self) -> Option<Intent> {

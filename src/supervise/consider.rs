@@ -11,7 +11,7 @@ use super::judge::{Verdict, judge, weight};
 use super::observe::Observer;
 use super::perform::{perform, take};
 use super::quick;
-use super::receive::{Backing, Reply, Supervisor, Voice};
+use super::receive::{Backing, Reply, Supervisor, Voice, Who};
 use super::report::describe;
 use super::resolve::Object;
 use super::scopes::Scope;
@@ -121,7 +121,7 @@ impl Supervisor {
         needs: Needs,
         job: impl FnOnce() -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
-        if needs != Needs::Umask && !self.own.can_change() {
+        if needs != Needs::Umask && self.who == Who::AlwaysUs {
             return job();
         }
         let status = target.status()?;
@@ -196,10 +196,13 @@ impl Supervisor {
             self.territories(&case.scopes)
                 .all(|territory| territory.is_steady(dir))
         };
+        let needs = if action.makes() {
+            Needs::Umask
+        } else {
+            Needs::Nothing
+        };
         let done = take(target, action).and_then(|taken| {
-            self.as_target(target, Needs::Umask, || {
-                perform(action, taken.as_ref(), &steady)
-            })
+            self.as_target(target, needs, || perform(action, taken.as_ref(), &steady))
         });
         if let Action::Rename(from, to, _) = action
             && [from, to]

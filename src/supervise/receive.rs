@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use super::acting::{Own, prepare_thread};
+use super::calls::Architecture;
 use super::perform::Outcome;
 use super::scopes::Scopes;
-use super::target::Trouble;
+use super::target::{Target, Trouble};
 use super::territory::Territory;
 use super::wait::Waits;
 use super::walls::Walls;
@@ -44,6 +45,7 @@ pub struct Supervisor {
     pub(super) territory: Arc<Territory>,
     pub(super) scopes: Scopes,
     pub(super) own: Own,
+    pub(super) who: Who,
     pub(super) backing: Backing,
     pub(super) refused: Sink,
     /// Held for reading while a call is looked at and performed, for writing by moves and by what spells a path again.
@@ -58,6 +60,15 @@ pub struct Supervisor {
     pub(super) waits: Waits,
     receivers: AtomicUsize,
     busy: AtomicUsize,
+}
+
+/// As whom the processes of a run can act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// As the supervisor's own user for ever: it may not become another one, and they gain nothing by executing.
+    AlwaysUs,
+    /// As others.
+    Others,
 }
 
 /// What a call is answered.
@@ -84,11 +95,19 @@ impl Supervisor {
         command: i32,
         refused: Sink,
     ) -> Result<Arc<Self>, Trouble> {
+        let own = Own::read()?;
+        let target = Target::new(command, Architecture::NATIVE[0])?;
+        let who = if !own.can_change() && target.status()?.no_new_privileges {
+            Who::AlwaysUs
+        } else {
+            Who::Others
+        };
         Ok(Arc::new(Self {
             listener,
             territory: Arc::new(territory),
             scopes: Scopes::default(),
-            own: Own::read()?,
+            own,
+            who,
             backing,
             refused,
             tree: RwLock::new(()),

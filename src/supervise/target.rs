@@ -1,8 +1,10 @@
 //! The process that waits for an answer: its memory, descriptors, directories, credentials.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 
 use super::calls::Architecture;
 use super::resolve::Object;
@@ -48,8 +50,48 @@ pub struct Target {
     pub tid: i32,
     /// How it passes arguments.
     pub architecture: Architecture,
-    proc: OwnedFd,
+    proc: RefCell<(Rc<OwnedFd>, Age)>,
     status: OnceCell<Status>,
+}
+
+/// Whether a directory of procfs was opened for this very call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    Fresh,
+    Remembered,
+}
+
+/// The `/proc/TID` that a receiver used last: most calls come from few threads.
+#[derive(Default)]
+struct Recent(VecDeque<(i32, Rc<OwnedFd>)>);
+
+const MOST_RECENT: usize = 16;
+
+thread_local! {
+    static RECENT: RefCell<Recent> = RefCell::default();
+}
+
+impl Recent {
+    fn find(&self, tid: i32) -> Option<Rc<OwnedFd>> {
+        self.0
+            .iter()
+            .find(|(known, _)| *known == tid)
+            .map(|(_, proc)| Rc::clone(proc))
+    }
+
+    fn remember(&mut self, tid: i32, proc: &Rc<OwnedFd>) {
+        self.0.retain(|(known, _)| *known != tid);
+        self.0.truncate(MOST_RECENT - 1);
+        self.0.push_front((tid, Rc::clone(proc)));
+    }
+}
+
+fn open_proc(tid: i32) -> Result<Rc<OwnedFd>, Trouble> {
+    let path = CString::new(format!("/proc/{tid}")).map_err(|_| Trouble::Own(Errno::EINVAL))?;
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    let proc = Rc::new(file::open_absolute(&path, flags).map_err(Trouble::Own)?);
+    RECENT.with_borrow_mut(|recent| recent.remember(tid, &proc));
+    Ok(proc)
 }
 
 impl Target {
@@ -58,15 +100,30 @@ impl Target {
     /// # Errors
     /// [`Trouble::Own`] when there is no such thread.
     pub fn new(tid: i32, architecture: Architecture) -> Result<Self, Trouble> {
-        let path = CString::new(format!("/proc/{tid}")).map_err(|_| Trouble::Own(Errno::EINVAL))?;
-        let proc =
-            file::open_absolute(&path, libc::O_PATH | libc::O_DIRECTORY).map_err(Trouble::Own)?;
+        let (proc, age) = match RECENT.with_borrow(|recent| recent.find(tid)) {
+            Some(proc) => (proc, Age::Remembered),
+            None => (open_proc(tid)?, Age::Fresh),
+        };
         Ok(Self {
             tid,
             architecture,
-            proc,
+            proc: RefCell::new((proc, age)),
             status: OnceCell::new(),
         })
+    }
+
+    /// Looks at something below `/proc/TID`. A directory that is remembered belongs to the thread that had the number
+    /// then: once that is gone nothing can be reached through it, and the number is looked up again.
+    fn look<T>(&self, look: impl Fn(BorrowedFd<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
+        let (proc, age) = self.proc.borrow().clone();
+        match look(proc.as_fd()) {
+            Err(Errno::ENOENT | Errno::ESRCH) if age == Age::Remembered => {
+                let proc = open_proc(self.tid).map_err(|_| Errno::ESRCH)?;
+                self.proc.replace((Rc::clone(&proc), Age::Fresh));
+                look(proc.as_fd())
+            }
+            other => other,
+        }
     }
 
     /// Size of a pointer, `long` and `time_t` of the caller, bytes.
@@ -149,7 +206,10 @@ impl Target {
             return false;
         };
         // procfs shows the ways in which a descriptor is open as the permissions of its link.
-        if file::stat_entry(self.proc(), &link).is_ok_and(|stat| stat.mode & 0o700 != 0) {
+        if self
+            .look(|proc| file::stat_entry(proc, &link))
+            .is_ok_and(|stat| stat.mode & 0o700 != 0)
+        {
             return false;
         }
         let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{number}", self.tid))
@@ -170,7 +230,8 @@ impl Target {
     /// Whether its `/` is ours, as far as its path says; another mount namespace is not told.
     #[must_use]
     pub fn has_our_root(&self) -> bool {
-        file::read_link(self.proc(), c"root").is_ok_and(|path| path == b"/")
+        self.look(|proc| file::read_link(proc, c"root"))
+            .is_ok_and(|path| path == b"/")
     }
 
     fn held(&self, name: &CStr) -> Result<Object, Trouble> {
@@ -178,7 +239,7 @@ impl Target {
             flags: libc::O_PATH as u64,
             ..OpenHow::default()
         };
-        match file::open(self.proc.as_fd(), name, how) {
+        match self.look(|proc| file::open(proc, name, how)) {
             Ok(fd) => Object::new(fd).map_err(Trouble::Own),
             Err(Errno::ENOENT) => Err(Trouble::Fault(Errno::EBADF)),
             Err(error) => Err(Trouble::looking(error)),
@@ -214,8 +275,9 @@ impl Target {
         if let Some(status) = self.status.get() {
             return Ok(status);
         }
-        let text =
-            file::read_whole(self.proc(), c"status").map_err(|_| Trouble::Own(Errno::ESRCH))?;
+        let text = self
+            .look(|proc| file::read_whole(proc, c"status"))
+            .map_err(|_| Trouble::Own(Errno::ESRCH))?;
         let status =
             Status::parse(&String::from_utf8_lossy(&text)).ok_or(Trouble::Own(Errno::EINVAL))?;
         Ok(self.status.get_or_init(|| status))
@@ -224,7 +286,7 @@ impl Target {
     /// Whether it lives in our user namespace, so that its capabilities mean what ours do.
     #[must_use]
     pub fn user_namespace(&self) -> UserNamespace {
-        let theirs = file::read_link(self.proc(), c"ns/user");
+        let theirs = self.look(|proc| file::read_link(proc, c"ns/user"));
         let ours = std::fs::read_link("/proc/self/ns/user");
         match (theirs, ours) {
             (Ok(theirs), Ok(ours))
@@ -253,7 +315,7 @@ impl Target {
     }
 
     fn outside(&self, map: &str, id: u32) -> Result<u32, Trouble> {
-        let theirs = file::read_link(self.proc(), c"ns/user");
+        let theirs = self.look(|proc| file::read_link(proc, c"ns/user"));
         let ours = std::fs::read_link("/proc/self/ns/user");
         let (Ok(theirs), Ok(ours)) = (theirs, ours) else {
             return Ok(id);
@@ -265,10 +327,6 @@ impl Target {
         let text = std::fs::read_to_string(format!("/proc/{}/{map}", self.tid))
             .map_err(|_| Trouble::Own(Errno::ESRCH))?;
         outside(&text, id).ok_or(Trouble::Fault(Errno::EINVAL))
-    }
-
-    fn proc(&self) -> BorrowedFd<'_> {
-        self.proc.as_fd()
     }
 }
 
@@ -296,6 +354,8 @@ pub struct Status {
     pub groups: Vec<u32>,
     /// Capabilities in force.
     pub effective: u64,
+    /// Whether it, and all that it starts, can become nobody else by executing programs.
+    pub no_new_privileges: bool,
     /// Bits that new files don't get.
     pub umask: u32,
     /// Signals that wait for the thread or its process, are not blocked, and have a handler.
@@ -339,6 +399,7 @@ impl Status {
                 "SigPnd" | "ShdPnd" => pending |= bits()?,
                 "SigBlk" => blocked = bits()?,
                 "SigCgt" => caught = bits()?,
+                "NoNewPrivs" => status.no_new_privileges = value == "1",
                 "CapEff" => status.effective = bits()?,
                 _ => {}
             }

@@ -228,19 +228,7 @@ impl Territory {
                 mode: 0,
                 resolve: RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
             };
-            let root = file::open_absolute(c"/", libc::O_PATH)?;
-            let below = CString::new(
-                parent
-                    .to_bytes()
-                    .strip_prefix(b"/")
-                    .unwrap_or(parent.to_bytes()),
-            )
-            .map_err(|_| Errno::EINVAL)?;
-            let dir = if below.is_empty() {
-                Ok(root)
-            } else {
-                file::open(root.as_fd(), &below, how)
-            };
+            let dir = file::open_here(&parent, how);
             let dir = match dir {
                 Ok(dir) => dir,
                 // We may not go there, as the target may not; the descriptor came another way. The kernel's own word for
