@@ -9,6 +9,7 @@ use super::target::Target;
 use crate::plan::{Plan, RuleId};
 use crate::record::{Answer, Attempt, Parent, RuleNote};
 use crate::sys::Errno;
+use crate::sys::process::origin;
 
 const MOST_PARENTS: usize = 16;
 
@@ -122,12 +123,7 @@ fn parents(first: i32) -> Vec<Parent> {
             pid,
             name: name(pid),
         });
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in parentheses may hold anything; the parent is the second field after it.
-        pid = stat
-            .rsplit_once(')')
-            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
-            .unwrap_or(0);
+        pid = origin(pid).map_or(0, |(parent, _)| parent);
     }
     parents
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::receive::{Sink, Supervisor};
 use super::territory::Territory;
+use crate::sys::process;
 
 /// Which processes a scope is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,20 +80,9 @@ fn parents(tid: i32) -> Option<Vec<i32>> {
             return None;
         }
         parents.push(pid);
-        pid = parent(pid)?;
+        pid = process::origin(pid)?.0;
     }
     Some(parents)
-}
-
-fn parent(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the parent is the second field after it.
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
 }
 
 /// Whether a process descends from this one.

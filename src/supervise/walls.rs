@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use super::target::{Target, Trouble};
-use crate::sys::Errno;
+use crate::sys::{Errno, process};
 
 /// A process, told from a later one with the same number by when it was started.
 type Known = (i32, u64);
@@ -23,7 +23,7 @@ impl Walls {
     /// When it is gone.
     pub fn note(&self, target: &Target) -> Result<(), Trouble> {
         let pid = target.status()?.tgid;
-        let (_, started) = look(pid).ok_or(Trouble::Own(Errno::ESRCH))?;
+        let (_, started) = process::origin(pid).ok_or(Trouble::Own(Errno::ESRCH))?;
         let mut walled = self.walled.lock().unwrap_or_else(PoisonError::into_inner);
         walled.insert((pid, started));
         Ok(())
@@ -39,7 +39,7 @@ impl Walls {
         }
         let own = std::process::id() as i32;
         let mut pid = target.status().map_or(0, |status| status.tgid);
-        while let Some((parent, started)) = look(pid) {
+        while let Some((parent, started)) = process::origin(pid) {
             if walled.contains(&(pid, started)) {
                 return true;
             }
@@ -50,13 +50,4 @@ impl Walls {
         }
         true
     }
-}
-
-/// A process's parent, and when it was started (proc_pid_stat(5), fields 4 and 22).
-fn look(pid: i32) -> Option<(i32, u64)> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    // The name in parentheses may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
 }

@@ -350,6 +350,17 @@ pub fn is_filtered() -> bool {
     })
 }
 
+/// A process's parent, and when it was started, in clock ticks since boot (proc_pid_stat(5), fields 4 and 22); none when
+/// it is gone.
+#[must_use]
+pub fn origin(pid: i32) -> Option<(i32, u64)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name in parentheses may hold anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
+
 /// Whether a process is above this one.
 #[must_use]
 pub fn is_ancestor(process: i32) -> bool {
@@ -358,12 +369,7 @@ pub fn is_ancestor(process: i32) -> bool {
         if pid == process {
             return true;
         }
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in parentheses may hold anything; the parent is the second field after it.
-        let parent = stat
-            .rsplit_once(')')
-            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
-        pid = parent.unwrap_or(0);
+        pid = origin(pid).map_or(0, |(parent, _)| parent);
     }
     false
 }

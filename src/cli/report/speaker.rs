@@ -5,11 +5,14 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Texts that wait for a slow reader; more are dropped.
 const WAITING: usize = 64;
+/// How long words about a refusal hold up the program that was refused, so that they come before its own; a reader that
+/// is slower than this is not waited for again.
+const MOMENT: Duration = Duration::from_millis(80);
 /// How long the end of a run waits for a slow reader.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -31,9 +34,17 @@ enum State {
 struct Voice {
     /// The process that began the thread: a fork does not take it along.
     process: u32,
-    texts: SyncSender<String>,
+    texts: SyncSender<(String, Sender<()>)>,
+    reader: Reader,
     gone: Receiver<()>,
     stop: Arc<AtomicBool>,
+}
+
+/// What is known of whoever reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Quick,
+    Slow,
 }
 
 impl Speaker {
@@ -55,7 +66,7 @@ impl Speaker {
         }
     }
 
-    /// Says `text`, which ends with a line break, soon. Never waits.
+    /// Says `text`, which ends with a line break. Waits a moment for a reader that keeps up, never for one that does not.
     pub fn say(&mut self, text: String) {
         if matches!(&self.state, State::Speaking(voice) if voice.process != std::process::id()) {
             self.state = State::Silent;
@@ -67,8 +78,14 @@ impl Speaker {
             };
             self.state = State::Speaking(voice);
         }
-        if let State::Speaking(voice) = &self.state {
-            let _ = voice.texts.try_send(text);
+        if let State::Speaking(voice) = &mut self.state {
+            let (written, said) = channel();
+            if voice.texts.try_send((text, written)).is_ok()
+                && voice.reader == Reader::Quick
+                && said.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout)
+            {
+                voice.reader = Reader::Slow;
+            }
         }
     }
 
@@ -87,18 +104,19 @@ impl Speaker {
 
 impl Voice {
     fn begin(mut to: Box<dyn Write + Send>) -> io::Result<Self> {
-        let (texts, waiting) = sync_channel::<String>(WAITING);
+        let (texts, waiting) = sync_channel::<(String, Sender<()>)>(WAITING);
         let (going, gone) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         std::thread::Builder::new()
             .name("guard-says".into())
             .spawn(move || {
-                for text in waiting {
+                for (text, written) in waiting {
                     if stopped.load(Ordering::Relaxed) {
                         break;
                     }
                     write(&mut *to, text.as_bytes());
+                    let _ = written.send(());
                 }
                 drop(to);
                 drop(going);
@@ -106,6 +124,7 @@ impl Voice {
         Ok(Self {
             process: std::process::id(),
             texts,
+            reader: Reader::Quick,
             gone,
             stop,
         })
