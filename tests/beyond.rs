@@ -101,3 +101,22 @@ fn settings_of_the_kernel() {
         check("other settings", other.stdout == "fine\n", &other)
     });
 }
+
+/// A folder that the wall grants keeps the grant wherever it goes, so it may not come to lie above a place where nothing is
+/// to be put: what is made in it could go past the supervisor.
+#[test]
+fn a_grant_is_not_carried_above_a_missing_place() {
+    both("a carried grant", |who| {
+        let home = Home::new(who);
+        let script =
+            "mkdir ~/new && mv ~/was ~/new/share; mv -T ~/new ~/.local; ls -d ~/.local/share";
+        let prepare = "rm -rf ~/.local ~/was && mkdir ~/was";
+        home.script(With::Nothing, prepare)?;
+        let control = home.script(With::Nothing, script)?;
+        check("control", control.status == 0, &control)?;
+        home.script(With::Nothing, "rm -rf ~/.local ~/new ~/was && mkdir ~/was")?;
+        let run = home.script(With::Guard(&[]), script)?;
+        let refused = run.stderr.contains("where nothing is yet");
+        check("guarded", run.status != 0 && refused, &run)
+    });
+}

@@ -140,26 +140,44 @@ impl Territory {
             .filter(move |place| place.path != path && place.level.enforced() != Level::Writable)
     }
 
-    /// The rule of a missing place that would come to exist if the directory `source` were called `path`.
+    /// The rule of a missing place that would come to exist if the directory `source` were called `path`, or that would
+    /// then lie in a directory that the wall grants.
     #[must_use]
     pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
-        let exists = |place: &&Place| {
+        let conflicts = |place: &&Place| {
             let rest = place.path.strip_prefix(path).unwrap_or(&place.path);
-            let Ok(rest) = CString::new(rest.as_os_str().as_bytes()) else {
-                return true;
-            };
-            // A link on the way may lead to nothing now and to something later.
-            let how = OpenHow {
-                flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
-                mode: 0,
-                resolve: RESOLVE_NO_SYMLINKS,
-            };
-            let found = file::open(source.as_fd(), &rest, how);
-            !matches!(found, Err(Errno::ENOENT | Errno::ENOTDIR))
+            let mut ways: Vec<&Path> = rest.ancestors().collect();
+            ways.pop(); // the directory itself
+            let whole = ways.remove(0);
+            self.is_there(source, whole).is_some()
+                || ways.into_iter().any(|way| {
+                    let there = self.is_there(source, way);
+                    there.is_some_and(|stat| {
+                        stat.is_none_or(|stat| self.granted.contains(&Mark::new(&stat)))
+                    })
+                })
         };
         self.waiting_below(path)
-            .find(exists)
+            .find(conflicts)
             .map(|place| place.rule)
+    }
+
+    /// What is at `way` below a directory: none when nothing is, and nothing known of it when it cannot be looked at. A
+    /// link on the way may lead to nothing now and to something later, so it counts as something.
+    fn is_there(&self, source: &Object, way: &Path) -> Option<Option<Stat>> {
+        let Ok(way) = CString::new(way.as_os_str().as_bytes()) else {
+            return Some(None);
+        };
+        let how = OpenHow {
+            flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
+            mode: 0,
+            resolve: RESOLVE_NO_SYMLINKS,
+        };
+        match file::open(source.as_fd(), &way, how) {
+            Err(Errno::ENOENT | Errno::ENOTDIR) => None,
+            Err(_) => Some(None),
+            Ok(fd) => Some(file::stat(fd.as_fd()).ok()),
+        }
     }
 
     /// The rule of a glob that protects something below the directory `source`, called `from`, and would not protect it
