@@ -1,8 +1,9 @@
 //! How names, command lines, errors and counts look in guard's messages.
 
-use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+pub use crate::launch::with_causes as chain;
 
 /// Characters of a path that a message shows.
 const PATH_CHARACTERS: usize = 240;
@@ -113,17 +114,6 @@ fn middle(text: &str, limit: usize) -> String {
 /// `1 attempt`, `2 attempts`.
 pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
-}
-
-/// An error with all that caused it.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let _ = write!(text, ": {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

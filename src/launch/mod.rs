@@ -17,6 +17,7 @@ mod watch;
 
 use std::ffi::OsString;
 
+pub use advice::with_causes;
 pub use probe::{Capability, Need, probe};
 
 use crate::plan::Plan;

@@ -194,19 +194,7 @@ impl Home {
 
     /// `argv` as the user of this home, in this home.
     pub fn command(&self, with: With<'_>, argv: &[&str]) -> Command {
-        let mut full: Vec<&str> = Vec::new();
-        if let With::Guard(options) = with {
-            full.push(programs::guard().to_str().unwrap());
-            full.extend(options);
-            full.push("--");
-        }
-        full.extend(argv);
-        let mut command = Command::new(full[0]);
-        command
-            .args(&full[1..])
-            .env_clear()
-            .envs(self.environment())
-            .current_dir(&self.path);
+        let mut command = self.prepared(Vec::new(), with, argv);
         if self.who == Who::Nobody {
             // std drops the supplementary groups when it sets a uid.
             command.gid(self.who.gid()).uid(self.who.uid());
@@ -234,6 +222,12 @@ impl Home {
         if self.who == Who::Nobody {
             full.extend(["setpriv", &ids[0], &ids[1], "--clear-groups"]);
         }
+        self.prepared(full, with, argv)
+    }
+
+    /// `argv`, under guard if so, behind what comes `first`, with this home's environment.
+    fn prepared<'a>(&self, first: Vec<&'a str>, with: With<'a>, argv: &[&'a str]) -> Command {
+        let mut full = first;
         if let With::Guard(options) = with {
             full.push(programs::guard().to_str().unwrap());
             full.extend(options);
