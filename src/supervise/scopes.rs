@@ -42,6 +42,9 @@ pub(super) struct Scopes(RwLock<Vec<Arc<Scope>>>);
 /// Guards that can run inside this one at a time.
 const MOST_SCOPES: usize = 256;
 
+/// Guards that can run inside one another: each is told of what is refused below it, one after the other.
+const MOST_NESTED: usize = 8;
+
 /// Longest chain of parents that is followed.
 const MOST_PARENTS: usize = 4096;
 
@@ -107,6 +110,9 @@ impl Supervisor {
         territory: Territory,
         refused: Sink,
     ) -> Option<Inner> {
+        if self.scopes.of(keeper).len() >= MOST_NESTED {
+            return None;
+        }
         let mut all = self
             .scopes
             .0
