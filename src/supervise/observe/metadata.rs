@@ -19,7 +19,7 @@ impl Observer<'_> {
         match kind {
             Kind::Mode(at, mode) => {
                 let mode = self.int(mode) as u32 & 0o7777;
-                Ok(Action::Change(self.at(at, 0)?, Change::Mode(mode)))
+                Ok(Action::Change(self.at(at)?, Change::Mode(mode)))
             }
             Kind::Owner(at, user, group) => {
                 let (user, group) = (self.int(user) as u32, self.int(group) as u32);
@@ -44,7 +44,7 @@ impl Observer<'_> {
                     }
                     other => other,
                 };
-                Ok(Action::Change(self.at(at, 0)?, Change::Times(times)))
+                Ok(Action::Change(self.at(at)?, Change::Times(times)))
             }
             Kind::Utimensat(layout) => {
                 let times = self.times(2, layout)?;
@@ -56,12 +56,12 @@ impl Observer<'_> {
                 if self.arguments[1] == 0 && self.int(0) != libc::AT_FDCWD {
                     self.only_flags(3, 0)?;
                     return Ok(Action::Change(
-                        self.at(At::Descriptor(0), 0)?,
+                        self.at(At::Descriptor(0))?,
                         Change::Times(times),
                     ));
                 }
                 let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(3));
-                Ok(Action::Change(self.at(at, 0)?, Change::Times(times)))
+                Ok(Action::Change(self.at(at)?, Change::Times(times)))
             }
             Kind::SetAttribute(at, name) => {
                 let name_text = self.attribute_name(name)?;
@@ -69,17 +69,14 @@ impl Observer<'_> {
                 let value = self.attribute_value(at_value, self.size(name + 2))?;
                 let flags = self.int(name + 3);
                 Ok(Action::Change(
-                    self.at(at, 0)?,
+                    self.at(at)?,
                     Change::SetAttribute(name_text, value, flags),
                 ))
             }
             Kind::SetAttributeAt => self.set_attribute_at(),
             Kind::RemoveAttribute(at, name) => {
                 let name = self.attribute_name(name)?;
-                Ok(Action::Change(
-                    self.at(at, 0)?,
-                    Change::RemoveAttribute(name),
-                ))
+                Ok(Action::Change(self.at(at)?, Change::RemoveAttribute(name)))
             }
             Kind::FileAttributes => {
                 let size = self.size(3);
@@ -89,7 +86,7 @@ impl Observer<'_> {
                 let attributes = self.target.bytes(self.arguments[2], size as usize)?;
                 let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(4));
                 Ok(Action::Change(
-                    self.at(at, 0)?,
+                    self.at(at)?,
                     Change::FileAttributes(attributes),
                 ))
             }
@@ -183,7 +180,7 @@ impl Observer<'_> {
         let value = self.attribute_value(address, u64::from(half(8)))?;
         let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(2));
         Ok(Action::Change(
-            self.at(at, 0)?,
+            self.at(at)?,
             Change::SetAttribute(name, value, half(12) as i32),
         ))
     }
@@ -208,7 +205,7 @@ impl Observer<'_> {
     }
 
     fn owner(&mut self, at: At, user: u32, group: u32) -> Result<Action, Trouble> {
-        let spot = self.at(at, 0)?;
+        let spot = self.at(at)?;
         let (user, group) = (self.target.user(user)?, self.target.group(group)?);
         Ok(Action::Change(spot, Change::Owner(user, group)))
     }

@@ -187,8 +187,8 @@ impl Observer<'_> {
         }
     }
 
-    /// The object that a call of the metadata kind means. `extra` are flags beside the usual two.
-    fn at(&mut self, at: At, extra: i32) -> Result<Spot, Trouble> {
+    /// The object that a call of the metadata kind means.
+    fn at(&mut self, at: At) -> Result<Spot, Trouble> {
         let (dir, path, follow) = match at {
             At::Descriptor(index) => return self.descriptor(index).map(Spot::Held),
             At::Path(dir, path, follow) => (dir, path, follow),
@@ -196,10 +196,9 @@ impl Observer<'_> {
         let flags = match follow {
             Follow::Yes => 0,
             Follow::No => libc::AT_SYMLINK_NOFOLLOW,
-            Follow::UnlessFlag(index) => self.only_flags(
-                index,
-                libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH | extra,
-            )?,
+            Follow::UnlessFlag(index) => {
+                self.only_flags(index, libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH)?
+            }
         };
         if flags & libc::AT_EMPTY_PATH != 0 && self.arguments[path as usize] == 0 {
             return Ok(Spot::Held(self.target.base(self.number(dir))?));
