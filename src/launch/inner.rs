@@ -12,7 +12,9 @@ use std::time::Duration;
 use crate::plan::Plan;
 use crate::record::Attempt;
 use crate::supervise::links::Links;
-use crate::supervise::territory::{Mark, Territory};
+use crate::supervise::mark::Mark;
+use crate::supervise::owned::Owned;
+use crate::supervise::territory::Territory;
 use crate::supervise::{Supervisor, Voice, is_descendant};
 use crate::sys::process;
 
@@ -89,7 +91,7 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
         .collect();
     let plan = Arc::new(plan);
     let links = Links::collect(Arc::clone(&plan))?;
-    let territory = Territory::new(plan, granted, links);
+    let territory = Territory::new(plan, granted, links, Owned::from_now()?);
     let back = Mutex::new(stream.try_clone()?);
     stream.set_write_timeout(Some(MOMENT))?;
     let (heard, hearing) = mpsc::channel();

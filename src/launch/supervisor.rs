@@ -17,7 +17,9 @@ use super::watch::Watch;
 use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
 use crate::supervise::links::Links;
-use crate::supervise::territory::{Mark, Territory};
+use crate::supervise::mark::Mark;
+use crate::supervise::owned::Owned;
+use crate::supervise::territory::Territory;
 use crate::supervise::{Backing, Sink, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::seccomp::Listener;
@@ -204,7 +206,8 @@ fn start_supervisor(
 ) -> Result<(), LaunchError> {
     let plan = Arc::new(plan);
     let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
-    let territory = Territory::new(plan, granted, links);
+    let owned = Owned::from_now().doing("read the clock")?;
+    let territory = Territory::new(plan, granted, links, owned);
     let supervisor = Supervisor::new(listener, territory, backing, command, refused)
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
     supervisor.start().map_err(|error| no_thread(&error))?;

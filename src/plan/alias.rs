@@ -56,7 +56,7 @@ impl Draft<'_> {
             let mut found = Vec::new();
             for number in places {
                 let place = self.places[number].clone();
-                if place.level.enforced() == Level::Writable {
+                if place.level == Level::Writable {
                     continue;
                 }
                 for alias in self.aliases(&place.path, place.identity, place.via)? {
@@ -99,7 +99,7 @@ impl Draft<'_> {
         while !globs.is_empty() {
             let mut added = Vec::new();
             for (glob, via) in globs {
-                if glob.level.enforced() != Level::Writable {
+                if glob.level != Level::Writable {
                     for Alias {
                         path, part, via, ..
                     } in self.aliases(&glob.base, None, via)?
@@ -147,7 +147,7 @@ impl Draft<'_> {
             .exact(&path)
             .map(|number| self.places[number].level);
         let around = self.index.lookup(&self.places, &path).level;
-        let strict = level.enforced() != Level::Writable;
+        let strict = level != Level::Writable;
         if !strict || around < level || known.is_some_and(|known| known <= level) {
             return Ok(None);
         }

@@ -182,6 +182,28 @@ impl Index {
         })
     }
 
+    /// The globs that are stricter than something at or below their directory.
+    pub fn strict_globs<'a>(
+        &'a self,
+        places: &'a [Place],
+    ) -> impl Iterator<Item = &'a GlobRule> + 'a {
+        self.globs.iter().filter(move |glob| {
+            let looser = |level: Level| level > glob.level;
+            let inside = |path: &Path| path.starts_with(&glob.base);
+            let meets =
+                |other: &&GlobRule| inside(&other.base) || glob.base.starts_with(&other.base);
+            looser(self.lookup(places, &glob.base).level)
+                || places
+                    .iter()
+                    .any(|place| looser(place.level) && inside(&place.path))
+                || self
+                    .globs
+                    .iter()
+                    .filter(meets)
+                    .any(|other| looser(other.level))
+        })
+    }
+
     /// Globs that match exactly this path.
     fn matching<'a>(&'a self, path: &'a Path, reach: Reach) -> impl Iterator<Item = Hit> + 'a {
         let wanted = move |glob: &GlobRule| glob.reach == reach && glob.matches(path);

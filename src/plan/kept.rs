@@ -1,4 +1,6 @@
-//! The directories and links that keep their names, since something protected lies below or behind them.
+//! The directories and links that keep their names, since another level holds below or behind them.
+//!
+//! A stricter place would lose its name with theirs. A writable one would take along what the wall grants there.
 #![forbid(unsafe_code)]
 
 use std::collections::HashSet;
@@ -6,41 +8,29 @@ use std::path::{Path, PathBuf};
 
 use super::resolve::Draft;
 use super::walk::Seen;
-use super::{Kept, PlanError, RuleId};
+use super::{Kept, Place, PlanError, RuleId};
 use crate::policy::Level;
 
 /// Names that stay, and all gaps.
 type Names = (Vec<Kept>, HashSet<PathBuf>);
 
 impl Draft<'_> {
-    /// Climbs from each stricter place and each link. Inside a protected area nothing needs to be kept: it cannot be
-    /// changed anyway.
+    /// Climbs from each place whose level is not that of its surroundings, and from each link. What cannot be moved anyway
+    /// needs no keeping.
     pub(super) fn keep_names(&mut self) -> Result<Names, PlanError> {
         let mut kept: Vec<Kept> = Vec::new();
         let mut gaps = HashSet::new();
-        let mut strict: Vec<(PathBuf, RuleId)> = self
-            .places
-            .iter()
-            .filter(|place| place.level.enforced() != Level::Writable)
-            .map(|place| (place.path.clone(), place.rule))
-            .collect();
-        // Of several rules, the policy's own is the one to name: those that are built in have the last numbers.
-        strict.sort_by_key(|(_, rule)| *rule);
-        for (path, rule) in strict {
+        for (path, rule) in self.differing() {
             self.climb(&path, rule, &mut kept, &mut gaps)?;
         }
         // A glob protects what lies below its directory, for as long as that keeps its name.
-        let globs = self
-            .index
-            .globs
-            .iter()
-            .filter(|glob| glob.level.enforced() != Level::Writable);
+        let globs = self.index.strict_globs(&self.places);
         let bases: Vec<(PathBuf, RuleId)> =
             globs.map(|glob| (glob.base.clone(), glob.rule)).collect();
         for (base, rule) in bases {
             let seen = self.walker.look(&base)?;
             if let Seen::Directory(identity) = seen
-                && self.is_writable(&base)
+                && self.is_movable(&base)
                 && !gaps.contains(&base)
                 && !kept.iter().any(|kept| kept.path == base)
             {
@@ -63,7 +53,7 @@ impl Draft<'_> {
         Ok((kept, gaps))
     }
 
-    /// Notes every writable directory above a path, up to the first that is noted already.
+    /// Notes every directory above a path that could be moved, up to the first that is noted already.
     fn climb(
         &mut self,
         path: &Path,
@@ -75,7 +65,7 @@ impl Draft<'_> {
             if gaps.contains(above) {
                 break;
             }
-            if !self.is_writable(above) {
+            if !self.is_movable(above) {
                 continue;
             }
             gaps.insert(above.to_path_buf());
@@ -90,7 +80,26 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn is_writable(&self, path: &Path) -> bool {
-        self.index.lookup(&self.places, path).level.enforced() == Level::Writable
+    /// The places with another level than the directory that they lie in: the stricter ones first, and of these the
+    /// policy's own, since the first is the one to name (those that are built in have the last numbers).
+    fn differing(&self) -> Vec<(PathBuf, RuleId)> {
+        let level = |path: &Path| self.index.lookup(&self.places, path).level;
+        let around = |place: &Place| place.path.parent().map_or(place.level, level);
+        let stricter = |place: &&Place| place.level < around(place);
+        let granted = |place: &&Place| {
+            place.level == Level::Writable
+                && around(place) < place.level
+                && place.identity.is_some()
+        };
+        let mut strict: Vec<&Place> = self.places.iter().filter(stricter).collect();
+        let mut open: Vec<&Place> = self.places.iter().filter(granted).collect();
+        strict.sort_by_key(|place| place.rule);
+        open.sort_by_key(|place| place.rule);
+        let all = strict.into_iter().chain(open);
+        all.map(|place| (place.path.clone(), place.rule)).collect()
+    }
+
+    fn is_movable(&self, path: &Path) -> bool {
+        self.index.lookup(&self.places, path).level >= Level::NoDelete
     }
 }

@@ -119,7 +119,7 @@ pub struct Place {
     pub via: Via,
 }
 
-/// An existing directory or symbolic link on the way to a protected place: it keeps its name.
+/// An existing directory or symbolic link on the way to a place with another level: it keeps its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Absolute, without symbolic links before the last component.
@@ -133,18 +133,18 @@ pub struct Kept {
 /// The level that holds for a path, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The level as written in the policy.
+    /// The level.
     pub level: Level,
     /// The rule; none where the policy's `default` holds.
     pub rule: Option<RuleId>,
 }
 
-/// Whether something below a directory is protected that the directory itself is not.
+/// Whether another level holds for something below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Below {
     /// The whole of it may have the level of the directory.
     Nothing,
-    /// Somewhere below lies a stricter place, or a link that keeps its name: the directory is a gap.
+    /// Somewhere below lies a stricter place, or a link that keeps its name.
     Stricter,
 }
 
@@ -171,7 +171,7 @@ pub struct Plan {
     /// The home directory as the environment has it.
     named_home: PathBuf,
     index: Index,
-    /// All writable ancestors of stricter places and of kept links, existing or not.
+    /// All ancestors, existing or not, of stricter places and of kept links, that could be moved or removed but for them.
     gaps: HashSet<PathBuf>,
     by_identity: HashMap<Identity, usize>,
     missing: Vec<usize>,
@@ -210,7 +210,11 @@ impl Plan {
                 }
             }
         }
-        self.strict_globs = self.find_strict_globs();
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.retain(|number| self.is_stricter_than_around(&self.places[*number]));
+        self.missing = missing;
+        let strict = self.index.strict_globs(&self.places);
+        self.strict_globs = strict.map(|glob| glob.base.clone()).collect();
     }
 
     /// The directories from which globs reach down that are stricter than what they meet: nothing below them can be left
@@ -220,29 +224,14 @@ impl Plan {
         &self.strict_globs
     }
 
-    /// The directories of the globs that are stricter than something at or below their directory.
-    fn find_strict_globs(&self) -> Vec<PathBuf> {
-        let writable = |level: Level| level.enforced() == Level::Writable;
-        let globs = &self.index.globs;
-        let matters = |glob: &&index::GlobRule| {
-            let mut inside = self
-                .places
-                .iter()
-                .filter(|place| place.path.starts_with(&glob.base));
-            !writable(glob.level)
-                && (writable(self.lookup(&glob.base).level)
-                    || inside.any(|place| writable(place.level))
-                    || globs.iter().any(|other| writable(other.level)))
-        };
-        globs
-            .iter()
-            .filter(matters)
-            .map(|glob| glob.base.clone())
-            .collect()
+    /// Whether a place is stricter than the directory that it lies in.
+    fn is_stricter_than_around(&self, place: &Place) -> bool {
+        let parent = place.path.parent();
+        parent.is_some_and(|parent| place.level < self.lookup(parent).level)
     }
 
-    /// Whether `path` is a proper ancestor of some place whose enforced level is stricter than the level of `path`, or of
-    /// a link that keeps its name: then it cannot be left to the kernel as a whole.
+    /// Whether `path` could be moved or removed but for a stricter place below it, or a link that keeps its name: then it
+    /// cannot be left to the kernel as a whole.
     #[must_use]
     pub fn names_below(&self, path: &Path) -> Below {
         if self.gaps.contains(path) {
@@ -260,7 +249,7 @@ impl Plan {
             .map(|index| &self.places[*index])
     }
 
-    /// The places at or below `path` where nothing is yet.
+    /// The places at or below `path` that are stricter than what is around them, and where nothing is yet.
     pub fn missing_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
         self.missing
             .iter()

@@ -238,7 +238,7 @@ impl<'h> Draft<'h> {
             if !self.home_links.contains(&link.path) {
                 trust = Trust::Surroundings;
             }
-            if level.enforced() != Level::Writable {
+            if level != Level::Writable {
                 self.links.push(Kept {
                     path: link.path,
                     identity: link.identity,

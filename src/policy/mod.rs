@@ -26,9 +26,9 @@ pub use suggest::Hint;
 pub enum Level {
     /// Nothing is made, changed or removed.
     ReadOnly,
-    /// New entries may be made; what exists stays as it is.
+    /// New entries may be made; what existed stays as it is. What the run made is its own.
     AddOnly,
-    /// What exists may be changed, not removed.
+    /// What existed may be changed too, not removed.
     NoDelete,
     /// Anything goes.
     Writable,
@@ -43,13 +43,10 @@ impl Level {
         Self::Writable,
     ];
 
-    /// The level that this version really enforces: everything but `writable` is treated as `read-only`.
+    /// Itself.
     #[must_use]
     pub fn enforced(self) -> Self {
-        match self {
-            Self::Writable => Self::Writable,
-            Self::ReadOnly | Self::AddOnly | Self::NoDelete => Self::ReadOnly,
-        }
+        self
     }
 
     /// The word for it in a policy.

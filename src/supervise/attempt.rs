@@ -88,6 +88,12 @@ impl Action {
         }
     }
 
+    /// Whether it may make something new.
+    #[must_use]
+    pub fn creates(&self) -> bool {
+        self.makes() || matches!(self, Self::Symlink(..))
+    }
+
     /// What deciding needs to know, for a call with one spot.
     #[must_use]
     pub fn intent(&self) -> Option<Intent> {

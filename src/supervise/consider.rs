@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use super::acting::CAP_SYS_PTRACE;
+use super::aftermath::{made, note};
 use super::attempt::Action;
 use super::calls::{Architecture, Call, Kind};
 use super::decide::{Decision, Reason, Refusal, Which};
-use super::judge::{Verdict, judge, weight};
+use super::judge::{Verdict, judge, strictest};
 use super::observe::Observer;
-use super::perform::{perform, take};
+use super::perform::{Exactly, Outcome, perform, take};
 use super::quick;
 use super::receive::{Backing, Reply, Supervisor, Voice, Who};
 use super::report::describe;
@@ -17,13 +18,17 @@ use super::resolve::Object;
 use super::scopes::Scope;
 use super::target::{Target, Trouble, UserNamespace};
 use super::territory::Territory;
+use crate::policy::Level;
 use crate::record::{Answer, Operation};
 use crate::sys::seccomp::Notification;
-use crate::sys::{Errno, file};
+use crate::sys::{Errno, clock, file};
 
 /// What a process must be able to do (CAP_DAC_OVERRIDE) for a call that is always refused to be worth a word: without it
 /// most of them fail anyway, and programs try them to find out what they may do.
 const PRIVILEGED: u64 = 1 << 1;
+
+/// How often a call is looked at again because somebody outside made or removed what it is about.
+const MOST_LOOKS: usize = 64;
 
 /// What of the target a job needs beside its credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,6 +57,16 @@ struct Case<'a> {
 impl Supervisor {
     /// What a call is to be answered.
     pub(super) fn consider(&self, notification: &Notification) -> Reply {
+        for _ in 0..MOST_LOOKS {
+            match self.look(notification) {
+                Reply::Performed(Outcome::Again) => {}
+                reply => return reply,
+            }
+        }
+        Reply::Result(Err(Errno::EAGAIN))
+    }
+
+    fn look(&self, notification: &Notification) -> Reply {
         let absent = Reply::Result(Err(Errno::ENOSYS));
         let Some(architecture) = Architecture::from_audit(notification.architecture) else {
             return absent;
@@ -144,24 +159,23 @@ impl Supervisor {
             Action::Forbidden => return self.forbidden(case),
             _ => {}
         }
-        let mut strictest: Option<Verdict<'_>> = None;
-        for territory in self.territories(&case.scopes) {
-            let Ok(verdict) = judge(territory, action) else {
-                return self.refuse_blind(case, Reason::Unknown, None);
-            };
-            if strictest
-                .as_ref()
-                .is_none_or(|known| weight(&verdict.decision) > weight(&known.decision))
-            {
-                strictest = Some(verdict);
-            }
-        }
-        let Some(verdict) = strictest else {
+        let Some(mut verdicts) = self.verdicts(case, action) else {
             return self.refuse_blind(case, Reason::Unknown, None);
         };
-        match verdict.decision {
+        if verdicts.iter().any(Verdict::depends_on_made) {
+            // What it is about may have been made a moment ago.
+            self.makers.wait();
+            match self.verdicts(case, action) {
+                Some(again) => verdicts = again,
+                None => return self.refuse_blind(case, Reason::Unknown, None),
+            }
+        }
+        let Some(verdict) = strictest(&verdicts) else {
+            return self.refuse_blind(case, Reason::Unknown, None);
+        };
+        match &verdict.decision {
             Decision::Continue => Reply::Continue,
-            Decision::Fail(errno) => Reply::Result(Err(errno)),
+            Decision::Fail(errno) => Reply::Result(Err(*errno)),
             Decision::Perform
                 if case.call.kind.is_checked_by_landlock()
                     && self.walls.may_hold(case.observer.target, self.command) =>
@@ -172,25 +186,40 @@ impl Supervisor {
                     Backing::Nothing => Reply::Result(Err(Errno::EACCES)),
                 }
             }
-            Decision::Perform => {
-                self.perform(case, action, verdict.first.and_then(|facts| facts.path))
-            }
-            Decision::Refuse(refusal) if fails_anyway(case.observer.target, &refusal) => {
+            Decision::Perform => self.perform(case, action, &verdicts),
+            Decision::Refuse(refusal) if fails_anyway(case.observer.target, refusal) => {
                 Reply::Result(Err(Errno::EPERM))
             }
             Decision::Refuse(refusal) => {
                 let facts = if refusal.spot == Which::Second {
-                    verdict.second
+                    &verdict.second
                 } else {
-                    verdict.first
+                    &verdict.first
                 };
-                let path = facts.and_then(|facts| facts.path);
-                self.refuse(case, verdict.territory, &refusal, path, Errno::EACCES)
+                let path = facts.as_ref().and_then(|facts| facts.path.clone());
+                self.refuse(case, verdict.territory, refusal, path, Errno::EACCES)
             }
         }
     }
 
-    fn perform(&self, case: &Case<'_>, action: &Action, found: Option<PathBuf>) -> Reply {
+    /// What every plan says; none when the surroundings cannot be looked at.
+    fn verdicts<'a>(&'a self, case: &'a Case<'_>, action: &Action) -> Option<Vec<Verdict<'a>>> {
+        let all = self.territories(&case.scopes);
+        all.map(|territory| judge(territory, action).ok()).collect()
+    }
+
+    fn perform(&self, case: &Case<'_>, action: &Action, verdicts: &[Verdict<'_>]) -> Reply {
+        let found = verdicts
+            .iter()
+            .find_map(|verdict| verdict.first.as_ref()?.path.clone());
+        // At add-only some files there are the run's own, and others are not.
+        let exactly = if verdicts.iter().any(|verdict| verdict.is_at(Level::AddOnly)) {
+            Exactly::TheObject
+        } else {
+            Exactly::TheName
+        };
+        let making = action.creates().then(|| self.makers.start());
+        let tick = clock::last_tick().unwrap_or(i64::MAX);
         let target = case.observer.target;
         let steady = |dir: &Object| {
             self.territories(&case.scopes)
@@ -202,7 +231,9 @@ impl Supervisor {
             Needs::Nothing
         };
         let done = take(target, action).and_then(|taken| {
-            self.as_target(target, needs, || perform(action, taken.as_ref(), &steady))
+            self.as_target(target, needs, || {
+                perform(action, taken.as_ref(), exactly, &steady)
+            })
         });
         if let Action::Rename(from, to, _) = action
             && [from, to]
@@ -211,6 +242,13 @@ impl Supervisor {
         {
             self.territories(&case.scopes).for_each(Territory::forget);
         }
+        if let Ok(outcome) = &done {
+            let made = made(action, outcome, tick);
+            verdicts
+                .iter()
+                .for_each(|verdict| note(verdict, action, made.as_ref()));
+        }
+        drop(making);
         match done {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),

@@ -5,6 +5,7 @@ use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decid
 use super::resolve::{Entry, Spot};
 use super::territory::{Facts, Loss, Territory};
 use crate::plan::RuleId;
+use crate::policy::Level;
 use crate::record::Operation;
 use crate::sys::Errno;
 
@@ -20,8 +21,38 @@ pub(super) struct Verdict<'a> {
     pub territory: &'a Territory,
 }
 
+impl Verdict<'_> {
+    /// Whether it would be another one if the run had made what is there.
+    pub(super) fn depends_on_made(&self) -> bool {
+        let Decision::Refuse(refusal) = &self.decision else {
+            return false;
+        };
+        let levels = Level::AddOnly..=Level::NoDelete;
+        refusal.reason == Reason::Level
+            && [&self.first, &self.second]
+                .into_iter()
+                .flatten()
+                .any(|facts| facts.kind.is_some() && levels.contains(&facts.level))
+    }
+
+    /// Whether its first spot has this level.
+    pub(super) fn is_at(&self, level: Level) -> bool {
+        self.first
+            .as_ref()
+            .is_some_and(|facts| facts.level == level)
+    }
+}
+
+/// The strictest of all, the first of equals.
+pub(super) fn strictest<'v, 'a>(verdicts: &'v [Verdict<'a>]) -> Option<&'v Verdict<'a>> {
+    verdicts
+        .iter()
+        .rev()
+        .max_by_key(|verdict| weight(&verdict.decision))
+}
+
 /// How strict a decision is.
-pub(super) fn weight(decision: &Decision) -> u8 {
+fn weight(decision: &Decision) -> u8 {
     match decision {
         Decision::Continue => 0,
         Decision::Perform => 1,

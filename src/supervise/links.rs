@@ -1,5 +1,6 @@
-//! Other names of protected files: a hard link made before the run is a way to change a file without coming near its
-//! protected name. The set of such files is collected beside the start of the command, and who needs it waits.
+//! Other names of files that may not be changed: a hard link made before the run is a way to change a file without coming
+//! near its protected name. The set of such files is collected beside the start of the command, and who needs it waits.
+//! Where what existed may be changed, another name of it is no way to do more.
 
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
@@ -25,7 +26,7 @@ struct Set {
     incomplete: bool,
 }
 
-/// The files below protected places that have more than one name.
+/// The files that may not be changed and have more than one name.
 #[derive(Debug, Default)]
 pub struct Links {
     set: Mutex<Option<Set>>,
@@ -83,7 +84,7 @@ impl Links {
 fn look(plan: &Plan) -> Set {
     let mut set = Set::default();
     for place in &plan.places {
-        if place.level.enforced() == Level::Writable || place.identity.is_none() {
+        if place.level >= Level::NoDelete || place.identity.is_none() {
             continue;
         }
         let Ok(path) = CString::new(place.path.as_os_str().as_bytes()) else {
@@ -160,7 +161,7 @@ fn look_below(plan: &Plan, root: &OwnedFd, path: &Path, set: &mut Set) {
 
 fn note(plan: &Plan, path: &Path, identity: Identity, set: &mut Set) {
     let found = plan.lookup(path);
-    if found.level.enforced() != Level::Writable {
+    if found.level < Level::NoDelete {
         set.files.insert(identity, (found.level, found.rule));
     }
 }

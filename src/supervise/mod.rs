@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod acting;
+mod aftermath;
 mod attempt;
 pub mod calls;
 mod consider;
@@ -10,7 +11,9 @@ mod decide;
 pub mod filter;
 mod judge;
 pub mod links;
+pub mod mark;
 mod observe;
+pub mod owned;
 mod perform;
 mod quick;
 mod receive;

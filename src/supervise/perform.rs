@@ -17,6 +17,8 @@ pub enum Outcome {
     Descriptor(OwnedFd, i32),
     /// Opening has to wait: for a reader of a FIFO, or for whoever holds a lease on a file.
     Waits(Object, OpenHow),
+    /// What is there is not what it was decided on: it has to be looked at again.
+    Again,
 }
 
 /// The target's own descriptor that an action is done with, if there is one. To be taken before acting as the target,
@@ -36,6 +38,15 @@ pub fn take(target: &Target, action: &Action) -> Result<Option<OwnedFd>, Trouble
     }
 }
 
+/// Which object an open of an existing file opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exactly {
+    /// The one that was decided on, and no other.
+    TheObject,
+    /// What has the name by now: every object there may be opened.
+    TheName,
+}
+
 /// Does it, with what [`take`] gave. The caller has decided, acts as the target, and has its umask.
 ///
 /// # Errors
@@ -43,10 +54,11 @@ pub fn take(target: &Target, action: &Action) -> Result<Option<OwnedFd>, Trouble
 pub fn perform(
     action: &Action,
     taken: Option<&OwnedFd>,
+    exactly: Exactly,
     steady: &dyn Fn(&Object) -> bool,
 ) -> Result<Outcome, Trouble> {
     if let Action::Open(spot, how) = action {
-        return open(spot, *how).map_err(Trouble::Fault);
+        return open(spot, *how, exactly).map_err(Trouble::Fault);
     }
     if let Action::OpenNameless(dir, how) = action {
         let fd = file::open(dir.as_fd(), c".", careful(*how)).map_err(Trouble::Fault)?;
@@ -127,7 +139,7 @@ fn object(spot: &Spot) -> Result<&Object, Errno> {
 
 /// Opens. A receiver must not wait, least of all with the tree held, so a FIFO or a file with a lease is opened without
 /// blocking, and who has to wait does so elsewhere.
-fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
+fn open(spot: &Spot, how: OpenHow, exactly: Exactly) -> Result<Outcome, Errno> {
     let place = match spot {
         Spot::Entry(at) => &at.dir,
         Spot::Held(object) => object,
@@ -150,10 +162,34 @@ fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
             },
         ..how
     };
-    let opened = match spot {
-        Spot::Entry(at) => file::open(at.dir.as_fd(), &at.name, careful(at_once)),
-        Spot::Held(object) => open_held(object, at_once),
+    let has = |flag: i32| flags & flag != 0;
+    let opened = match (spot, spot.object()) {
+        (Spot::Held(object), _) => open_held(object, at_once),
+        (Spot::Entry(_), Some(object)) if exactly == Exactly::TheObject && !has(libc::O_EXCL) => {
+            open_held(object, at_once)
+        }
+        // Who made it must be known, so it is made or not; and what was there is not made anew.
+        (Spot::Entry(at), None) if has(libc::O_CREAT) => {
+            let flags = at_once.flags | libc::O_EXCL as u64;
+            file::open(
+                at.dir.as_fd(),
+                &at.name,
+                careful(OpenHow { flags, ..at_once }),
+            )
+        }
+        (Spot::Entry(at), Some(_)) if has(libc::O_CREAT) && !has(libc::O_EXCL) => {
+            reopen(at, at_once)
+        }
+        (Spot::Entry(at), _) => file::open(at.dir.as_fd(), &at.name, careful(at_once)),
     };
+    let changed = match opened {
+        Err(Errno::EEXIST) => spot.object().is_none() && !has(libc::O_EXCL),
+        Err(Errno::ENOENT) => spot.object().is_some() && has(libc::O_CREAT),
+        _ => false,
+    };
+    if changed {
+        return Ok(Outcome::Again);
+    }
     match (opened, spot.object()) {
         (Ok(fd), _) => {
             if may_block {
@@ -166,6 +202,25 @@ fn open(spot: &Spot, how: OpenHow) -> Result<Outcome, Errno> {
         }
         (Err(error), _) => Err(error),
     }
+}
+
+/// Opens what is there, as a call that would make it if it were not.
+fn reopen(at: &Entry, how: OpenHow) -> Result<OwnedFd, Errno> {
+    const STICKY: u32 = 0o1002;
+    // The kernel keeps such calls from the files of others in shared folders (proc_sys_fs(5): protected_regular), so
+    // there it has to see the flag.
+    let made = if at.dir.stat.mode & STICKY == STICKY {
+        0
+    } else {
+        libc::O_CREAT as u64
+    };
+    let flags = how.flags & !made;
+    let mode = if made == 0 { how.mode } else { 0 };
+    file::open(
+        at.dir.as_fd(),
+        &at.name,
+        careful(OpenHow { flags, mode, ..how }),
+    )
 }
 
 /// Opens exactly what is held, whatever has its name now.

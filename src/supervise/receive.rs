@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use super::acting::{Own, prepare_thread};
+use super::aftermath::Makers;
 use super::calls::Architecture;
 use super::perform::Outcome;
 use super::scopes::Scopes;
@@ -50,6 +51,8 @@ pub struct Supervisor {
     pub(super) refused: Sink,
     /// Held for reading while a call is looked at and performed, for writing by moves and by what spells a path again.
     pub(super) tree: RwLock<()>,
+    /// Those who are making something.
+    pub(super) makers: Makers,
     /// Processes of which it has been said that they cannot be looked into.
     pub(super) unreadable: Mutex<HashSet<i32>>,
     /// Processes that have put a wall of their own on themselves.
@@ -111,6 +114,7 @@ impl Supervisor {
             backing,
             refused,
             tree: RwLock::new(()),
+            makers: Makers::default(),
             unreadable: Mutex::default(),
             walls: Walls::default(),
             command,
@@ -174,6 +178,7 @@ impl Supervisor {
                     other => other,
                 }
             }
+            Reply::Performed(Outcome::Again) => self.listener.answer(id, Err(Errno::EAGAIN)),
             Reply::Performed(Outcome::Waits(object, how)) => {
                 self.wait_elsewhere(notification, object, how);
                 Ok(())

@@ -1,5 +1,6 @@
 //! System calls, one function each: arguments checked, results owned. All `unsafe` of the program is here.
 
+pub mod clock;
 pub mod credentials;
 pub mod descriptor;
 pub mod file;

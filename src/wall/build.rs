@@ -80,11 +80,11 @@ struct Builder<'p> {
 
 impl<'p> Builder<'p> {
     fn new(plan: &'p Plan, ruleset: RulesetCreated, handled: BitFlags<AccessFs>) -> Self {
-        let level = |path: &Path| plan.lookup(path).level.enforced();
+        let writable = |path: &Path| plan.lookup(path).level == Level::Writable;
         let mut mixed = HashSet::new();
         for place in &plan.places {
             for above in place.path.ancestors().skip(1) {
-                if level(above) != place.level.enforced() {
+                if writable(above) != (place.level == Level::Writable) {
                     mixed.insert(above.to_path_buf());
                 }
             }
@@ -111,7 +111,7 @@ impl<'p> Builder<'p> {
         let protected = plan
             .places
             .iter()
-            .filter(|place| place.level.enforced() != Level::Writable);
+            .filter(|place| place.level != Level::Writable);
         let reserved = protected
             .filter_map(|place| place.identity)
             .chain(plan.kept.iter().map(|kept| kept.identity))
@@ -152,7 +152,7 @@ impl<'p> Builder<'p> {
             return Ok(());
         }
         if !self.mixed.contains(path) {
-            if !reserved && self.plan.lookup(path).level.enforced() == Level::Writable {
+            if !reserved && self.plan.lookup(path).level == Level::Writable {
                 return if path == Path::new("/dev") {
                     self.visit_devices(dir, stat)
                 } else {
@@ -173,11 +173,17 @@ impl<'p> Builder<'p> {
         Ok(())
     }
 
-    /// Names in a directory; where it may not be read, those that the plan knows.
+    /// Names in a directory that may be granted: where the directory is not writable, or may not be read, those that the
+    /// plan knows.
     fn children(&self, dir: &OwnedFd, path: &Path) -> Vec<(CString, u8)> {
-        match listing(dir) {
-            Ok(entries) => entries,
-            Err(_) => {
+        let around = self.plan.lookup(path).level;
+        let entries = match around {
+            Level::Writable => listing(dir).ok(),
+            _ => None,
+        };
+        match entries {
+            Some(entries) => entries,
+            None => {
                 let known: HashSet<OsString> = self
                     .mixed
                     .iter()

@@ -1,6 +1,6 @@
 //! The decision: from what a call would do and what is known of its spots to one of four answers. Pure.
 
-use super::territory::{Facts, Reach, Rooted, Wall};
+use super::territory::{Facts, Made, Reach, Rooted, Wall};
 use crate::plan::RuleId;
 use crate::policy::Level;
 use crate::record::Operation;
@@ -129,8 +129,36 @@ pub enum Reason {
     Credentials,
 }
 
-fn protected(facts: &Facts) -> bool {
-    facts.level.enforced() != Level::Writable
+/// Whether new entries may be made there.
+fn takes_new(facts: &Facts) -> bool {
+    facts.level >= Level::AddOnly
+}
+
+/// Whether what is there may be written to and have its metadata changed.
+fn may_change(facts: &Facts) -> bool {
+    match facts.made {
+        Made::ByRun => facts.level >= Level::AddOnly,
+        Made::NameByRun | Made::Before => facts.level >= Level::NoDelete,
+    }
+}
+
+/// Whether the entry may be taken away altogether.
+fn may_remove(facts: &Facts) -> bool {
+    match facts.made {
+        Made::ByRun | Made::NameByRun => facts.level >= Level::AddOnly,
+        Made::Before => facts.level == Level::Writable,
+    }
+}
+
+/// Whether the entry may get another name: within one level, or where more is protected, nothing is lost.
+fn may_move(from: &Facts, to: &Facts) -> bool {
+    may_remove(from) || from.level == Level::NoDelete && to.level <= Level::NoDelete
+}
+
+/// Whether something may take the place of what is at `to`: an atomic save counts as a change of what it replaces.
+fn may_replace(from: &Facts, to: &Facts) -> bool {
+    may_remove(to) && to.made != Made::NameByRun
+        || to.level == Level::NoDelete && from.made == Made::ByRun
 }
 
 /// The same facts with the stricter level of the object: for what changes the object, not only the name.
@@ -187,16 +215,14 @@ pub fn decide(intent: Intent, facts: &Facts) -> Decision {
     let object = of_object(facts);
     match intent {
         Intent::Open { writes, creates } => open(writes, creates, &object),
-        Intent::OpenNameless if protected(facts) => refuse(Operation::Create, Which::First, facts),
+        Intent::OpenNameless if !takes_new(facts) => refuse(Operation::Create, Which::First, facts),
         Intent::OpenNameless | Intent::Truncate if facts.kind.is_none() => {
             fails(Errno::ENOENT, &[facts.wall])
         }
         Intent::OpenNameless => act(&[facts.wall]),
         Intent::Truncate => open(Writes::Yes, Creates::No, &object),
         Intent::Create(kind) => create(kind, facts),
-        Intent::Remove => {
-            remove(Operation::Delete, Which::First, facts).unwrap_or_else(|| act(&[facts.wall]))
-        }
+        Intent::Remove => remove(facts),
         Intent::Metadata(effect) => metadata(effect, &object),
     }
 }
@@ -204,24 +230,24 @@ pub fn decide(intent: Intent, facts: &Facts) -> Decision {
 fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
     match facts.kind {
         None if creates == Creates::No => fails(Errno::ENOENT, &[facts.wall]),
-        None if protected(facts) => refuse(Operation::Create, Which::First, facts),
+        None if !takes_new(facts) => refuse(Operation::Create, Which::First, facts),
         None => act(&[facts.wall]),
         // Neither touches what is there, but what is there may be gone by now, and then it is made.
         Some(kind)
             if creates == Creates::Only && kind != libc::S_IFDIR
                 || creates == Creates::Yes && writes == Writes::No && kind == libc::S_IFREG =>
         {
-            if protected(facts) {
-                Decision::Continue
-            } else {
+            if takes_new(facts) {
                 act(&[facts.wall])
+            } else {
+                Decision::Continue
             }
         }
         Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
         Some(libc::S_IFDIR | libc::S_IFLNK) => Decision::Continue, // EISDIR, ELOOP
         Some(_) if facts.reach == Reach::RawDevice => always(Reason::BlockDevice),
         Some(_) if facts.reach == Reach::KernelHelper => always(Reason::KernelHelper),
-        Some(_) if protected(facts) => refuse(Operation::Write, Which::First, facts),
+        Some(_) if !may_change(facts) => refuse(Operation::Write, Which::First, facts),
         // A device that the wall grants by itself: opening /dev/tty means the caller's own terminal.
         Some(libc::S_IFCHR) if facts.carries_grant => Decision::Continue,
         // Pipes and the like are on no mount that Landlock restricts.
@@ -243,14 +269,14 @@ fn always(reason: Reason) -> Decision {
 fn create(kind: u32, facts: &Facts) -> Decision {
     if facts.kind.is_some() {
         // EEXIST, unless it is gone by now: then the call makes it.
-        let must_not = protected(facts) || facts.missing_below.is_some() || kind == libc::S_IFBLK;
+        let must_not = !takes_new(facts) || facts.missing_below.is_some() || kind == libc::S_IFBLK;
         return if must_not {
             Decision::Continue
         } else {
             act(&[facts.wall])
         };
     }
-    if protected(facts) {
+    if !takes_new(facts) {
         return refuse(Operation::Create, Which::First, facts);
     }
     match kind {
@@ -270,25 +296,24 @@ fn create(kind: u32, facts: &Facts) -> Decision {
     }
 }
 
-/// The answer to taking an entry away, unless that is allowed.
-fn remove(operation: Operation, spot: Which, facts: &Facts) -> Option<Decision> {
+fn remove(facts: &Facts) -> Decision {
     if facts.kind.is_none() {
-        return Some(fails(Errno::ENOENT, &[facts.wall]));
+        return fails(Errno::ENOENT, &[facts.wall]);
     }
-    if protected(facts) {
-        return Some(refuse(operation, spot, facts));
+    if !may_remove(facts) {
+        return refuse(Operation::Delete, Which::First, facts);
     }
-    facts
-        .kept
-        .is_some()
-        .then(|| refuse_kept(operation, spot, facts.kept))
+    if facts.kept.is_some() {
+        return refuse_kept(Operation::Delete, Which::First, facts.kept);
+    }
+    act(&[facts.wall])
 }
 
 fn metadata(effect: Effect, facts: &Facts) -> Decision {
     if facts.kind.is_none() {
         return Decision::Fail(Errno::ENOENT);
     }
-    if protected(facts) {
+    if !may_change(facts) {
         return refuse(Operation::Metadata, Which::First, facts);
     }
     if facts.kept.is_some() && effect == Effect::Closing {
@@ -311,19 +336,19 @@ pub fn decide_rename(
     if exchange == Exchange::NoReplace && to.kind.is_some() {
         return fails(Errno::EEXIST, &walls);
     }
-    if let Some(decision) = remove(Operation::Rename, Which::First, from) {
-        return decision;
-    }
     let operation = if to.kind.is_some() {
         Operation::Replace
     } else {
         Operation::Create
     };
-    if protected(to) {
-        return refuse(operation, Which::Second, to);
+    if let Some(decision) = refuse_move(exchange, operation, from, to) {
+        return decision;
     }
-    if to.kept.is_some() && to.kind.is_some() {
-        return refuse_kept(operation, Which::Second, to.kept);
+    // What has a grant of its own would take it where it must not be: as between two mounts, the program has to copy.
+    let carried =
+        |this: &Facts, there: &Facts| this.carries_grant && there.level != Level::Writable;
+    if carried(from, to) || exchange == Exchange::Yes && carried(to, from) {
+        return Decision::Fail(Errno::EXDEV);
     }
     // A directory takes the wall's grant along, so that what is made in it later would not be seen.
     let fills = fills
@@ -342,6 +367,37 @@ pub fn decide_rename(
     act(&walls)
 }
 
+/// The answer to a move that the levels or a kept name forbid.
+fn refuse_move(
+    exchange: Exchange,
+    operation: Operation,
+    from: &Facts,
+    to: &Facts,
+) -> Option<Decision> {
+    if !may_move(from, to) {
+        return Some(refuse(Operation::Rename, Which::First, from));
+    }
+    if from.kept.is_some() {
+        return Some(refuse_kept(Operation::Rename, Which::First, from.kept));
+    }
+    if !takes_new(to) {
+        return Some(refuse(operation, Which::Second, to));
+    }
+    if to.kind.is_none() {
+        return None;
+    }
+    let gives_way = match exchange {
+        Exchange::Yes => may_move(to, from) && takes_new(from),
+        Exchange::No | Exchange::NoReplace => may_replace(from, to),
+    };
+    if !gives_way {
+        return Some(refuse(operation, Which::Second, to));
+    }
+    to.kept
+        .is_some()
+        .then(|| refuse_kept(operation, Which::Second, to.kept))
+}
+
 /// Whether what would be made below it later is out of the supervisor's sight.
 fn leads_away(facts: &Facts) -> bool {
     facts.carries_grant || facts.kind == Some(libc::S_IFLNK)
@@ -357,10 +413,10 @@ pub fn decide_link(from: &Facts, to: &Facts) -> Decision {
         return fails(Errno::EEXIST, &walls);
     }
     let object = of_object(from);
-    if protected(&object) {
+    if !may_change(&object) {
         return refuse(Operation::Link, Which::First, &object);
     }
-    if protected(to) {
+    if !takes_new(to) {
         return refuse(Operation::Create, Which::Second, to);
     }
     if to.missing_below.is_some() && leads_away(from) {

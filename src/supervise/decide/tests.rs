@@ -12,6 +12,7 @@ fn facts(level: Level, wall: Wall, kind: Option<u32>) -> Facts {
         kept: None,
         missing_below: None,
         kind,
+        made: Made::Before,
         reach: Reach::Itself,
         rooted: Rooted::Yes,
         carries_grant: false,
@@ -29,42 +30,130 @@ fn is_refusal(decision: &Decision) -> bool {
     matches!(decision, Decision::Refuse(_))
 }
 
+const ORDER: [Level; 4] = Level::ALL;
+
+fn at(level: Level, kind: Option<u32>, made: Made) -> Facts {
+    Facts {
+        made,
+        ..facts(level, Wall::Refuses, kind)
+    }
+}
+
+fn allowed(decision: &Decision) -> bool {
+    matches!(decision, Decision::Perform | Decision::Continue)
+}
+
+/// The table of levels: what is made, what changes, what goes.
 #[test]
-fn only_writable_places_change() {
-    for level in [Level::ReadOnly, Level::AddOnly, Level::NoDelete] {
-        for wall in [Wall::Grants, Wall::Refuses] {
-            for kind in [None, FILE] {
-                let here = facts(level, wall, kind);
-                assert!(is_refusal(&decide(WRITE, &here)), "{level:?} {kind:?}");
-            }
-            let missing = facts(level, wall, None);
-            let there = facts(level, wall, FILE);
-            assert!(is_refusal(&decide(Intent::Create(libc::S_IFDIR), &missing)));
-            assert!(is_refusal(&decide(Intent::Remove, &there)));
-            assert!(is_refusal(&decide(Intent::Truncate, &there)));
-            assert!(is_refusal(&decide(Intent::Metadata(Effect::Open), &there)));
-            let free = facts(Level::Writable, Wall::Grants, FILE);
-            let empty = facts(Level::Writable, Wall::Grants, None);
-            assert!(
-                is_refusal(&decide_rename(Exchange::No, &there, &empty, None)),
-                "out"
+fn the_four_columns() {
+    for (level, makes, changes, removes, own) in [
+        (Level::ReadOnly, false, false, false, false),
+        (Level::AddOnly, true, false, false, true),
+        (Level::NoDelete, true, true, false, true),
+        (Level::Writable, true, true, true, true),
+    ] {
+        let empty = at(level, None, Made::Before);
+        let old = at(level, FILE, Made::Before);
+        let new = at(level, FILE, Made::ByRun);
+        let name = at(level, FILE, Made::NameByRun);
+        for intent in [WRITE, Intent::Create(libc::S_IFDIR)] {
+            assert_eq!(
+                allowed(&decide(intent, &empty)),
+                makes,
+                "{level} {intent:?}"
             );
-            assert!(
-                is_refusal(&decide_rename(Exchange::No, &free, &missing, None)),
-                "in"
+        }
+        assert_eq!(
+            allowed(&decide(Intent::OpenNameless, &at(level, DIR, Made::Before))),
+            makes
+        );
+        for intent in [WRITE, Intent::Truncate, Intent::Metadata(Effect::Closing)] {
+            assert_eq!(
+                allowed(&decide(intent, &old)),
+                changes,
+                "{level} {intent:?}"
             );
-            assert!(
-                is_refusal(&decide_rename(Exchange::No, &free, &there, None)),
-                "over"
+            assert_eq!(
+                allowed(&decide(intent, &name)),
+                changes,
+                "{level} {intent:?}"
             );
-            assert!(
-                is_refusal(&decide_rename(Exchange::Yes, &free, &there, None)),
-                "exchange"
-            );
-            assert!(is_refusal(&decide_link(&there, &empty)));
-            assert!(is_refusal(&decide_link(&free, &missing)));
+            assert_eq!(allowed(&decide(intent, &new)), own, "{level} {intent:?}");
+        }
+        assert_eq!(allowed(&decide(Intent::Remove, &old)), removes, "{level}");
+        assert_eq!(allowed(&decide(Intent::Remove, &new)), own, "{level}");
+        assert_eq!(allowed(&decide(Intent::Remove, &name)), own, "{level}");
+        let free = at(Level::Writable, None, Made::Before);
+        assert_eq!(allowed(&decide_link(&old, &free)), changes, "{level}");
+        assert_eq!(allowed(&decide_link(&new, &free)), own, "{level}");
+    }
+}
+
+#[test]
+fn a_move_is_a_change_where_nothing_is_lost_and_else_a_removal() {
+    let moves = |from: &Facts, to: &Facts| allowed(&decide_rename(Exchange::No, from, to, None));
+    for from in ORDER {
+        for to in ORDER {
+            let empty = at(to, None, Made::Before);
+            let old = moves(&at(from, FILE, Made::Before), &empty);
+            let takes = to != Level::ReadOnly;
+            let expected = from == Level::Writable
+                || from == Level::NoDelete && matches!(to, Level::NoDelete | Level::AddOnly);
+            assert_eq!(old, expected && takes, "{from} to {to}");
+            let new = moves(&at(from, FILE, Made::ByRun), &empty);
+            assert_eq!(new, from != Level::ReadOnly && takes, "own, {from} to {to}");
         }
     }
+}
+
+#[test]
+fn only_an_atomic_save_replaces_what_existed() {
+    let moves = |from: Made, to: Level, there: Made| {
+        let (from, to) = (at(to, FILE, from), at(to, FILE, there));
+        allowed(&decide_rename(Exchange::No, &from, &to, None))
+    };
+    assert!(moves(Made::ByRun, Level::NoDelete, Made::Before));
+    assert!(!moves(Made::Before, Level::NoDelete, Made::Before));
+    assert!(!moves(Made::NameByRun, Level::NoDelete, Made::Before));
+    assert!(moves(Made::Before, Level::NoDelete, Made::ByRun));
+    assert!(!moves(Made::ByRun, Level::AddOnly, Made::Before));
+    assert!(moves(Made::ByRun, Level::AddOnly, Made::ByRun));
+    assert!(moves(Made::Before, Level::Writable, Made::Before));
+    assert!(!moves(Made::ByRun, Level::ReadOnly, Made::ByRun));
+}
+
+#[test]
+fn an_exchange_is_two_moves() {
+    let swaps = |from: &Facts, to: &Facts| {
+        let there = allowed(&decide_rename(Exchange::Yes, from, to, None));
+        assert_eq!(
+            there,
+            allowed(&decide_rename(Exchange::Yes, to, from, None))
+        );
+        there
+    };
+    let old = |level| at(level, FILE, Made::Before);
+    let new = |level| at(level, FILE, Made::ByRun);
+    assert!(swaps(&old(Level::NoDelete), &old(Level::NoDelete)));
+    assert!(swaps(&new(Level::NoDelete), &old(Level::NoDelete)));
+    assert!(!swaps(&old(Level::NoDelete), &old(Level::Writable)));
+    assert!(swaps(&new(Level::NoDelete), &old(Level::Writable)));
+    assert!(!swaps(&old(Level::AddOnly), &new(Level::AddOnly)));
+    assert!(swaps(&new(Level::AddOnly), &old(Level::NoDelete)));
+    assert!(!swaps(&new(Level::AddOnly), &old(Level::ReadOnly)));
+}
+
+#[test]
+fn a_directory_with_a_grant_of_its_own_is_copied_not_moved() {
+    let mut from = at(Level::Writable, DIR, Made::Before);
+    from.carries_grant = true;
+    let there = at(Level::NoDelete, None, Made::Before);
+    assert_eq!(
+        decide_rename(Exchange::No, &from, &there, None),
+        Decision::Fail(Errno::EXDEV)
+    );
+    let free = at(Level::Writable, None, Made::Before);
+    assert!(allowed(&decide_rename(Exchange::No, &from, &free, None)));
 }
 
 #[test]

@@ -1,23 +1,19 @@
 //! What is known of one spot: its name, what is there, and what either means to the plan.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::{Facts, Mark, Names, Rooted, Standing, Territory, Wall, identity, path_of, reach};
-use crate::plan::{Place, RuleId};
+use super::{
+    Facts, Made, Mark, Names, Rooted, Standing, Territory, Wall, identity, path_of, reach,
+};
+use crate::plan::{Found, Place, RuleId};
 use crate::policy::Level;
 use crate::supervise::links::Linked;
 use crate::supervise::resolve::{Entry, Object, Spot};
 use crate::sys::Errno;
 use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, Stat};
-
-/// Something would come out of a glob's reach; by which rule it was in it, if that is known.
-pub struct Loss(pub Option<RuleId>);
-
-/// Entries of a folder that is moved under the eyes of a glob. Beyond this it does not move.
-const MOST_LOOKED_THROUGH: usize = 200_000;
 
 impl Territory {
     /// What is known of a spot.
@@ -45,12 +41,22 @@ impl Territory {
     /// When its directory cannot be looked at.
     pub fn entry(&self, entry: &Entry) -> Result<Facts, Errno> {
         let standing = self.standing(&entry.dir)?;
-        let path = standing
-            .path
-            .as_ref()
-            .map(|dir| dir.join(OsString::from_vec(entry.name.to_bytes().to_vec())));
+        let name = Path::new(OsStr::from_bytes(entry.name.to_bytes()));
+        let within = |dir: &PathBuf| dir.join(name);
         let stat = entry.object.as_ref().map(|object| &object.stat);
-        let facts = self.about(path, &standing, stat);
+        let known_as = standing.known_as.as_ref().map(within);
+        let mut facts = self.about(
+            standing.path.as_ref().map(within),
+            known_as.as_deref(),
+            &standing,
+            stat,
+        );
+        if let Some(stat) = stat
+            && facts.made == Made::Before
+            && self.owned.holds_name(&entry.dir.stat, &entry.name, stat)
+        {
+            facts.made = Made::NameByRun;
+        }
         Ok(self.keep_filled(facts, entry.object.as_ref()))
     }
 
@@ -66,15 +72,16 @@ impl Territory {
         facts
     }
 
-    fn about(&self, path: Option<PathBuf>, standing: &Standing, stat: Option<&Stat>) -> Facts {
+    fn about(
+        &self,
+        path: Option<PathBuf>,
+        known_as: Option<&Path>,
+        standing: &Standing,
+        stat: Option<&Stat>,
+    ) -> Facts {
         let (mut level, mut rule) = (standing.level, standing.rule);
-        if let Some(path) = &path {
-            // What is known of the directory by identity stays; the entry's own path can be named by a rule.
-            let found = self.plan.lookup(path);
-            let parent = standing.path.as_ref().map(|dir| self.plan.lookup(dir));
-            if parent.is_none_or(|parent| parent.level == standing.level) || found.level < level {
-                (level, rule) = (found.level, found.rule.or(rule));
-            }
+        if path.is_some() {
+            Found { level, rule } = self.level(path.as_deref(), known_as);
         }
         let mut kept = path
             .as_ref()
@@ -98,10 +105,20 @@ impl Territory {
             kept,
             missing_below,
             kind: stat.map(Stat::kind),
+            made: stat.map_or(Made::Before, |stat| self.made(level, stat)),
             reach: reach(path.as_deref(), stat),
             rooted: Rooted::Yes,
             carries_grant: stat.is_some_and(|stat| self.granted.contains(&Mark::new(stat))),
             path,
+        }
+    }
+
+    /// Who made an object that is found at a level.
+    fn made(&self, level: Level, stat: &Stat) -> Made {
+        if self.owned.holds(stat) || level == Level::Writable && self.owned.is_younger(stat) {
+            Made::ByRun
+        } else {
+            Made::Before
         }
     }
 
@@ -133,100 +150,21 @@ impl Territory {
         self.waiting_below(path).next().map(|place| place.rule)
     }
 
-    /// Protected places truly below a path where nothing is yet.
-    fn waiting_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
+    /// Places truly below a path, stricter than what is around them, where nothing is yet.
+    pub(super) fn waiting_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
         self.plan
             .missing_below(path)
-            .filter(move |place| place.path != path && place.level.enforced() != Level::Writable)
-    }
-
-    /// The rule of a missing place that would come to exist if the directory `source` were called `path`, or that would
-    /// then lie in a directory that the wall grants.
-    #[must_use]
-    pub fn would_fill(&self, source: &Object, path: &Path) -> Option<RuleId> {
-        let conflicts = |place: &&Place| {
-            let rest = place.path.strip_prefix(path).unwrap_or(&place.path);
-            let mut ways: Vec<&Path> = rest.ancestors().collect();
-            ways.pop(); // the directory itself
-            let whole = ways.remove(0);
-            self.is_there(source, whole).is_some()
-                || ways.into_iter().any(|way| {
-                    let there = self.is_there(source, way);
-                    there.is_some_and(|stat| {
-                        stat.is_none_or(|stat| self.granted.contains(&Mark::new(&stat)))
-                    })
-                })
-        };
-        self.waiting_below(path)
-            .find(conflicts)
-            .map(|place| place.rule)
-    }
-
-    /// What is at `way` below a directory: none when nothing is, and nothing known of it when it cannot be looked at. A
-    /// link on the way may lead to nothing now and to something later, so it counts as something.
-    fn is_there(&self, source: &Object, way: &Path) -> Option<Option<Stat>> {
-        let Ok(way) = CString::new(way.as_os_str().as_bytes()) else {
-            return Some(None);
-        };
-        let how = OpenHow {
-            flags: (libc::O_PATH | libc::O_NOFOLLOW) as u64,
-            mode: 0,
-            resolve: RESOLVE_NO_SYMLINKS,
-        };
-        match file::open(source.as_fd(), &way, how) {
-            Err(Errno::ENOENT | Errno::ENOTDIR) => None,
-            Err(_) => Some(None),
-            Ok(fd) => Some(file::stat(fd.as_fd()).ok()),
-        }
-    }
-
-    /// The rule of a glob that protects something below the directory `source`, called `from`, and would not protect it
-    /// below `to`. What cannot be looked through is taken for protected.
-    #[must_use]
-    pub fn would_lose(&self, source: &Object, from: &Path, to: &Path) -> Option<Loss> {
-        let concerns = |path: &Path| {
-            self.plan
-                .strict_globs()
-                .iter()
-                .any(|base| path.starts_with(base) || base.starts_with(path))
-        };
-        if !concerns(from) {
-            return None;
-        }
-        let mut waiting = vec![PathBuf::new()];
-        let mut seen = 0;
-        while let Some(at) = waiting.pop() {
-            let name = CString::new(at.join(".").as_os_str().as_bytes()).ok();
-            let how = OpenHow {
-                flags: (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NONBLOCK) as u64,
-                mode: 0,
-                resolve: RESOLVE_NO_SYMLINKS,
-            };
-            let listed = name
-                .and_then(|name| file::open(source.as_fd(), &name, how).ok())
-                .and_then(|dir| file::list(dir.as_fd()).ok());
-            let Some(listed) = listed else {
-                return Some(Loss(None));
-            };
-            for (name, kind) in listed {
-                let below = at.join(OsString::from_vec(name.into_bytes()));
-                let before = self.plan.lookup(&from.join(&below));
-                let after = self.plan.lookup(&to.join(&below));
-                seen += 1;
-                if before.level.enforced() < after.level.enforced() || seen > MOST_LOOKED_THROUGH {
-                    return Some(Loss(before.rule));
-                }
-                if kind == libc::DT_DIR {
-                    waiting.push(below);
-                }
-            }
-        }
-        None
+            .filter(move |place| place.path != path)
     }
 
     fn directory(&self, dir: &Object) -> Result<Facts, Errno> {
         let standing = self.standing(dir)?;
-        let facts = self.about(standing.path.clone(), &standing, Some(&dir.stat));
+        let facts = self.about(
+            standing.path.clone(),
+            standing.known_as.as_deref(),
+            &standing,
+            Some(&dir.stat),
+        );
         Ok(self.keep_filled(facts, Some(dir)))
     }
 
@@ -257,12 +195,13 @@ impl Territory {
                         .map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
                     let standing = Standing {
                         path: path.parent().map(Path::to_path_buf),
+                        known_as: None,
                         level: found.level,
                         rule: found.rule,
                         wall: Wall::Refuses,
                         names: Names::Common,
                     };
-                    return Ok(self.about(Some(path), &standing, Some(&object.stat)));
+                    return Ok(self.about(Some(path), None, &standing, Some(&object.stat)));
                 }
                 Err(_) => continue,
             };
@@ -276,7 +215,14 @@ impl Territory {
                 continue;
             }
             let standing = self.standing(&dir)?;
-            return Ok(self.about(Some(path), &standing, Some(&object.stat)));
+            let entry = path.file_name().unwrap_or_default();
+            let known_as = standing.known_as.as_ref().map(|dir| dir.join(entry));
+            return Ok(self.about(
+                Some(path),
+                known_as.as_deref(),
+                &standing,
+                Some(&object.stat),
+            ));
         }
         // Its name is gone or keeps changing. Known roots still count by identity; what cannot be placed is refused.
         Err(Errno::EACCES)
@@ -295,6 +241,7 @@ impl Territory {
             kept: None,
             missing_below: None,
             kind: Some(object.stat.kind()),
+            made: self.made(Level::Writable, &object.stat),
             reach: reach(None, Some(&object.stat)),
             rooted: Rooted::No,
             carries_grant: false,

@@ -2,8 +2,10 @@
 //! the kernel gives for it; the stricter answer counts.
 
 mod facts;
+mod moves;
 
-pub use facts::Loss;
+pub use super::owned::Made;
+pub use moves::Loss;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, OsString};
@@ -15,54 +17,13 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use super::links::Links;
+use super::mark::Mark;
+use super::owned::Owned;
 use super::resolve::{Object, PROC_SUPER_MAGIC};
-use crate::plan::{Identity, Plan, RuleId};
+use crate::plan::{Found, Identity, Place, Plan, RuleId};
 use crate::policy::Level;
 use crate::sys::Errno;
 use crate::sys::file::{self, OpenHow, Stat};
-
-/// A directory that the wall grants, told from a later one with the same inode number by its birth time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
-    dev: u64,
-    ino: u64,
-    birth: i64,
-}
-
-impl Mark {
-    /// The mark of what statx(2) described.
-    #[must_use]
-    pub fn new(stat: &Stat) -> Self {
-        Self {
-            dev: stat.dev,
-            ino: stat.ino,
-            birth: stat.birth,
-        }
-    }
-}
-
-impl Mark {
-    /// For another guard.
-    #[must_use]
-    pub fn to_bytes(self) -> [u8; 24] {
-        let mut bytes = [0; 24];
-        bytes[..8].copy_from_slice(&self.dev.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.ino.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.birth.to_le_bytes());
-        bytes
-    }
-
-    /// From another guard; none when these are not 24 bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let part = |at: usize| bytes.get(at..at + 8)?.try_into().ok();
-        Some(Self {
-            dev: u64::from_le_bytes(part(0)?),
-            ino: u64::from_le_bytes(part(8)?),
-            birth: i64::from_le_bytes(part(16)?),
-        })
-    }
-}
 
 /// Whether the wall lets the target change entries of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +39,9 @@ pub enum Wall {
 pub struct Standing {
     /// Its path, as the kernel gives it; none for a removed or unreachable one.
     pub path: Option<PathBuf>,
+    /// The path under which the plan knows it by a place above it, where that is another one: the place has been moved
+    /// or mounted elsewhere since the start.
+    pub known_as: Option<PathBuf>,
     /// The level of what lies in it.
     pub level: Level,
     /// The rule behind the level.
@@ -116,6 +80,8 @@ pub struct Facts {
     pub missing_below: Option<RuleId>,
     /// Type bits of what is there; none when nothing is.
     pub kind: Option<u32>,
+    /// Who made it.
+    pub made: Made,
     /// Whether writing it reaches past every rule.
     pub reach: Reach,
     /// Whether it has a place in the tree at all.
@@ -154,6 +120,7 @@ pub struct Territory {
     kept: HashMap<Identity, RuleId>,
     kept_paths: HashMap<PathBuf, RuleId>,
     links: Arc<Links>,
+    owned: Owned,
     known: RwLock<HashMap<Key, (Standing, Instant)>>,
     generation: AtomicU64,
 }
@@ -170,6 +137,7 @@ impl Territory {
         plan: Arc<Plan>,
         granted: impl IntoIterator<Item = Mark>,
         links: Arc<Links>,
+        owned: Owned,
     ) -> Self {
         let granted = granted.into_iter().collect();
         let kept = plan
@@ -189,6 +157,7 @@ impl Territory {
             kept,
             kept_paths,
             links,
+            owned,
             known,
             generation: AtomicU64::new(0),
         }
@@ -198,6 +167,12 @@ impl Territory {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What the run made.
+    #[must_use]
+    pub fn owned(&self) -> &Owned {
+        &self.owned
     }
 
     /// To be called when a directory may have got another place.
@@ -234,32 +209,45 @@ impl Territory {
     }
 
     fn look(&self, dir: &Object) -> Result<Standing, Errno> {
-        let (by_identity, wall) = self.climb(dir)?;
+        let (above, wall) = self.climb(dir)?;
         let path = match wall {
             Wall::Grants => path_of(dir),
             Wall::Refuses => self.certain_path(dir)?,
         };
-        let by_path = path.as_ref().map(|path| self.plan.lookup(path));
-        let mut level = by_path.map_or(self.plan.default, |found| found.level);
-        let mut rule = by_path.and_then(|found| found.rule);
-        if let Some((strict, its_rule)) = by_identity
-            && strict < level
-        {
-            (level, rule) = (strict, Some(its_rule));
-        }
+        let known_as = above.and_then(|above| above.known_as(path.as_deref()));
+        let Found { level, rule } = self.level(path.as_deref(), known_as.as_deref());
         let names = match file::file_system(dir.as_fd())? {
             PROC_SUPER_MAGIC => Names::PerProcess,
             _ => Names::Common,
         };
-        let writable = level.enforced() == Level::Writable;
-        let wall = if writable { wall } else { Wall::Refuses };
+        let wall = if level == Level::Writable {
+            wall
+        } else {
+            Wall::Refuses
+        };
         Ok(Standing {
             path,
+            known_as,
             level,
             rule,
             wall,
             names,
         })
+    }
+
+    /// The level of a path, and of the path under which a place above it is known: the stricter.
+    fn level(&self, path: Option<&Path>, known_as: Option<&Path>) -> Found {
+        let found = path.map_or(
+            Found {
+                level: self.plan.default,
+                rule: None,
+            },
+            |path| self.plan.lookup(path),
+        );
+        known_as
+            .map(|path| self.plan.lookup(path))
+            .filter(|known| known.level < found.level)
+            .unwrap_or(found)
     }
 
     /// The path of a directory, checked by going there: in a tree that hangs nowhere (open_tree(2), a lazy unmount) the
@@ -288,7 +276,7 @@ impl Territory {
     }
 
     /// Goes up until something is known.
-    fn climb(&self, dir: &Object) -> Result<(Option<(Level, RuleId)>, Wall), Errno> {
+    fn climb(&self, dir: &Object) -> Result<(Option<Above<'_>>, Wall), Errno> {
         let mut at = dir.duplicate()?;
         loop {
             let identity = identity(&at.stat);
@@ -298,7 +286,7 @@ impl Territory {
                 } else {
                     Wall::Refuses
                 };
-                return Ok((Some((place.level, place.rule)), wall));
+                return Ok((Some(Above { place, at }), wall));
             }
             if self.granted.contains(&Mark::new(&at.stat)) {
                 return Ok((None, Wall::Grants));
@@ -328,6 +316,35 @@ impl Territory {
             }
             at = parent;
         }
+    }
+}
+
+/// A place above a directory.
+struct Above<'p> {
+    place: &'p Place,
+    /// The place itself, as it was met.
+    at: Object,
+}
+
+impl Above<'_> {
+    /// The path under which the plan knows a directory below the place, if `path` is another one.
+    fn known_as(&self, path: Option<&Path>) -> Option<PathBuf> {
+        let known = &self.place.path;
+        if path.is_some_and(|path| path.starts_with(known)) {
+            return None;
+        }
+        let here = path_of(&self.at);
+        let below = path.and_then(|path| path.strip_prefix(here?).ok());
+        Some(below.map_or_else(
+            || known.clone(),
+            |below| {
+                if below.as_os_str().is_empty() {
+                    known.clone()
+                } else {
+                    known.join(below)
+                }
+            },
+        ))
     }
 }
 
