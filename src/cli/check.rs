@@ -21,7 +21,9 @@ pub struct CheckArgs {
 
 /// Prints the resolved policy. A policy that is wrong is an error that says where.
 pub fn main(arguments: &CheckArgs, out: &mut dyn Write) -> Result<i32, Failure> {
-    let Loaded { plan, on_attempt } = policies::load(arguments.policy.as_deref())?;
+    let Loaded {
+        plan, on_attempt, ..
+    } = policies::load(arguments.policy.as_deref())?;
     write!(out, "{}", report(&plan, on_attempt))?;
     Ok(0)
 }

@@ -4,8 +4,9 @@ use std::env;
 use std::path::PathBuf;
 
 use super::{Failure, surroundings};
+use crate::launch::{Found, Resolve};
 use crate::plan::{Host, Plan};
-use crate::policy::{OnAttempt, Search, discover};
+use crate::policy::{Level, OnAttempt, Policy, Search, discover, of_workspace};
 
 /// A policy met with this machine.
 pub struct Loaded {
@@ -13,6 +14,8 @@ pub struct Loaded {
     pub plan: Plan,
     /// What a refusal does to the exit status.
     pub on_attempt: OnAttempt,
+    /// Finds the workspace of a command that goes to one in the home directory, where guard was not started in one.
+    pub workspace: Option<Resolve>,
 }
 
 /// Finds, reads and resolves the policy; the workspace's own with it.
@@ -33,9 +36,32 @@ pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
         workspace: Some(&workspace),
     })?;
     let plan = Plan::resolve(&found.base, found.workspace.as_ref(), &host)?;
+    let outside = !workspace
+        .canonicalize()
+        .unwrap_or(workspace)
+        .starts_with(&plan.home);
+    let home = plan.home.clone();
     Ok(Loaded {
         on_attempt: plan.on_attempt,
         plan,
+        workspace: outside.then(|| resolve_elsewhere(found.base, host, home)),
+    })
+}
+
+/// Resolves the same policy for a program that starts in a repository below `home`.
+fn resolve_elsewhere(policy: Policy, host: Host, home: PathBuf) -> Resolve {
+    Box::new(move |dir| {
+        let cwd = dir.canonicalize().ok()?;
+        let host = Host {
+            cwd,
+            ..host.clone()
+        };
+        let top = host.workspace();
+        let is_repository = top.starts_with(&home) && top != home && top.join(".git").exists();
+        let own = is_repository.then(|| of_workspace(&policy, &top))?;
+        let plan = Plan::resolve(&policy, own.ok()?.as_ref(), &host).ok()?;
+        let opened = plan.lookup(&top).level == Level::Writable;
+        opened.then_some(Found { top, plan })
     })
 }
 

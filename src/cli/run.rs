@@ -53,6 +53,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
         plan: loaded.plan,
         command: arguments.command.clone(),
         effort,
+        workspace: loaded.workspace,
     };
     match launch::run(request, Box::new(report)) {
         Ok(status) => status,

@@ -36,6 +36,7 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
         effort: request.effort,
         mask,
         observer,
+        workspace: request.workspace,
     };
     let held = ours.as_fd();
     let job = move || {

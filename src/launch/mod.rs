@@ -23,6 +23,7 @@ pub use probe::{Capability, Need, probe};
 use crate::plan::Plan;
 use crate::record::Attempt;
 pub use crate::supervise::Voice;
+pub use crate::supervise::workspace::{Found, Resolve};
 use crate::sys::Errno;
 use crate::wall::WallError;
 
@@ -44,7 +45,6 @@ pub trait Observer: Send {
 }
 
 /// A command to run under a plan.
-#[derive(Debug)]
 pub struct Request {
     /// What is protected.
     pub plan: Plan,
@@ -52,6 +52,8 @@ pub struct Request {
     pub command: Vec<OsString>,
     /// What to do where not all of it can be enforced.
     pub effort: Effort,
+    /// Finds the workspace of a command that goes to one; none where there is one already.
+    pub workspace: Option<Resolve>,
 }
 
 /// What to do where not all can be enforced.

@@ -20,7 +20,8 @@ use crate::supervise::links::Links;
 use crate::supervise::mark::Mark;
 use crate::supervise::owned::Owned;
 use crate::supervise::territory::Territory;
-use crate::supervise::{Backing, Sink, Supervisor};
+use crate::supervise::workspace::{Resolve, Search};
+use crate::supervise::{Backing, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::seccomp::Listener;
 use crate::sys::{process, signal};
@@ -39,6 +40,8 @@ pub struct Run {
     pub mask: SigSet,
     /// Who is told.
     pub observer: Box<dyn Observer>,
+    /// See [`super::Request::workspace`].
+    pub workspace: Option<Resolve>,
 }
 
 /// Is the supervisor. Returns the status to exit with.
@@ -77,6 +80,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         effort,
         mask,
         observer,
+        workspace,
     } = run;
     let granted: Vec<Mark> = sandbox.granted.iter().map(Mark::new).collect();
     let no_wall = sandbox.no_wall;
@@ -138,7 +142,8 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             backing,
             target,
             Listener::new(listener),
-            sink(&events),
+            search(workspace, &events),
+            &events,
             door,
         )?;
     }
@@ -195,20 +200,27 @@ fn blind(events: &Sender<Event>, effort: Effort) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// The search for a workspace, if there is to be one.
+fn search(resolve: Option<Resolve>, events: &Sender<Event>) -> Option<Search> {
+    let events = events.clone();
+    resolve.map(|resolve| Search::new(resolve, Box::new(move |text| notice(&events, text))))
+}
+
 fn start_supervisor(
     plan: Plan,
     granted: Vec<Mark>,
     backing: Backing,
     command: i32,
     listener: Listener,
-    refused: Sink,
+    search: Option<Search>,
+    events: &Sender<Event>,
     door: Option<Door>,
 ) -> Result<(), LaunchError> {
     let plan = Arc::new(plan);
     let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
     let owned = Owned::from_now().doing("read the clock")?;
     let territory = Territory::new(plan, granted, links, owned);
-    let supervisor = Supervisor::new(listener, territory, backing, command, refused)
+    let supervisor = Supervisor::new(listener, territory, backing, command, sink(events), search)
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
     supervisor.start().map_err(|error| no_thread(&error))?;
     if let Some(door) = door {

@@ -48,14 +48,23 @@ pub fn discover(search: &Search<'_>) -> Result<Discovered, PolicyError> {
         },
         (None, None) => own_policy(search)?,
     };
-    let workspace = match search
-        .workspace
-        .map(|directory| directory.join("guard.toml"))
-    {
-        Some(file) if !is_same(Path::new(&base.name), &file) => load_if_present(&file)?,
-        _ => None,
+    let workspace = match search.workspace {
+        Some(directory) => of_workspace(&base, directory)?,
+        None => None,
     };
     Ok(Discovered { base, workspace })
+}
+
+/// The policy of a workspace's own, unless that is the base itself.
+///
+/// # Errors
+/// It exists and cannot be read or parsed.
+pub fn of_workspace(base: &Policy, directory: &Path) -> Result<Option<Policy>, PolicyError> {
+    let file = directory.join("guard.toml");
+    if is_same(Path::new(&base.name), &file) {
+        return Ok(None);
+    }
+    load_if_present(&file)
 }
 
 /// Loads a shipped policy by its name, or a file: whatever holds a `/` or ends in `.toml`.

@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use discover::{Search, discover};
+pub use discover::{Search, discover, of_workspace};
 pub use error::{PatternProblem, PolicyError, Problem};
 pub use parse::parse;
 pub use pattern::{Part, Pattern, Template, compile};

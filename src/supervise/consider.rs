@@ -52,6 +52,16 @@ struct Case<'a> {
     observer: Observer<'a>,
     /// The inner guards that have a say.
     scopes: Vec<Arc<Scope>>,
+    /// Every plan that has a say, our own first.
+    territories: Vec<Arc<Territory>>,
+}
+
+impl Case<'_> {
+    /// What every plan says; none when the surroundings cannot be looked at.
+    fn verdicts(&self, action: &Action) -> Option<Vec<Verdict<'_>>> {
+        let all = self.territories.iter();
+        all.map(|territory| judge(territory, action).ok()).collect()
+    }
 }
 
 impl Supervisor {
@@ -81,6 +91,9 @@ impl Supervisor {
         if call.kind == Kind::Restrict && self.note_wall(&target, &scopes).is_err() {
             return Reply::Result(Err(Errno::EPERM));
         }
+        self.look_for_workspace(&target);
+        let inner = scopes.iter().map(|scope| Arc::clone(&scope.territory));
+        let territories = std::iter::once(self.territory()).chain(inner).collect();
         let mut case = Case {
             call,
             observer: Observer {
@@ -89,11 +102,12 @@ impl Supervisor {
                 asked: Vec::new(),
             },
             scopes,
+            territories,
         };
-        let granted = |territory: &Territory| {
+        let granted = |territory: &Arc<Territory>| {
             quick::is_granted(territory, &target, call, &notification.arguments)
         };
-        if self.backing == Backing::Wall && self.territories(&case.scopes).all(granted) {
+        if self.backing == Backing::Wall && case.territories.iter().all(granted) {
             return Reply::Continue;
         }
         let _tree = self.hold_tree(call);
@@ -114,11 +128,6 @@ impl Supervisor {
             return Ok(());
         }
         self.walls.note(target)
-    }
-
-    /// Every plan that has a say, our own first.
-    fn territories<'a>(&'a self, scopes: &'a [Arc<Scope>]) -> impl Iterator<Item = &'a Territory> {
-        std::iter::once(&*self.territory).chain(scopes.iter().map(|scope| &*scope.territory))
     }
 
     fn hold_tree(&self, call: &Call) -> Tree<'_> {
@@ -159,13 +168,13 @@ impl Supervisor {
             Action::Forbidden => return self.forbidden(case),
             _ => {}
         }
-        let Some(mut verdicts) = self.verdicts(case, action) else {
+        let Some(mut verdicts) = case.verdicts(action) else {
             return self.refuse_blind(case, Reason::Unknown, None);
         };
         if verdicts.iter().any(Verdict::depends_on_made) {
             // What it is about may have been made a moment ago.
             self.makers.wait();
-            match self.verdicts(case, action) {
+            match case.verdicts(action) {
                 Some(again) => verdicts = again,
                 None => return self.refuse_blind(case, Reason::Unknown, None),
             }
@@ -202,12 +211,6 @@ impl Supervisor {
         }
     }
 
-    /// What every plan says; none when the surroundings cannot be looked at.
-    fn verdicts<'a>(&'a self, case: &'a Case<'_>, action: &Action) -> Option<Vec<Verdict<'a>>> {
-        let all = self.territories(&case.scopes);
-        all.map(|territory| judge(territory, action).ok()).collect()
-    }
-
     fn perform(&self, case: &Case<'_>, action: &Action, verdicts: &[Verdict<'_>]) -> Reply {
         let found = verdicts
             .iter()
@@ -222,7 +225,8 @@ impl Supervisor {
         let tick = clock::last_tick().unwrap_or(i64::MAX);
         let target = case.observer.target;
         let steady = |dir: &Object| {
-            self.territories(&case.scopes)
+            case.territories
+                .iter()
                 .all(|territory| territory.is_steady(dir))
         };
         let needs = if action.makes() {
@@ -240,7 +244,9 @@ impl Supervisor {
                 .iter()
                 .any(|spot| spot.object().is_some_and(Object::is_dir))
         {
-            self.territories(&case.scopes).for_each(Territory::forget);
+            case.territories
+                .iter()
+                .for_each(|territory| territory.forget());
         }
         if let Ok(outcome) = &done {
             let made = made(action, outcome, tick);
@@ -249,6 +255,11 @@ impl Supervisor {
                 .for_each(|verdict| note(verdict, action, made.as_ref()));
         }
         drop(making);
+        if let Some(search) = &self.search
+            && verdicts.iter().any(Verdict::moves_what_existed)
+        {
+            search.end();
+        }
         match done {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
@@ -291,7 +302,7 @@ impl Supervisor {
             let refusal = blind(case.call, Reason::Unreadable);
             self.tell(
                 case,
-                &self.territory,
+                &self.territory(),
                 &refusal,
                 None,
                 Answer::LeftToWall,
@@ -315,14 +326,14 @@ impl Supervisor {
             rule: None,
             reason: Reason::Forbidden,
         };
-        self.refuse(case, &self.territory, &refusal, None, Errno::EPERM)
+        self.refuse(case, &self.territory(), &refusal, None, Errno::EPERM)
     }
 
     /// Refuses what could not be looked at.
     fn refuse_blind(&self, case: &Case<'_>, reason: Reason, found: Option<PathBuf>) -> Reply {
         self.refuse(
             case,
-            &self.territory,
+            &self.territory(),
             &blind(case.call, reason),
             found,
             Errno::EACCES,

@@ -3,7 +3,7 @@
 use super::attempt::{Action, Binding, exchange};
 use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
 use super::resolve::{Entry, Spot};
-use super::territory::{Facts, Loss, Territory};
+use super::territory::{Facts, Loss, Made, Territory};
 use crate::plan::RuleId;
 use crate::policy::Level;
 use crate::record::Operation;
@@ -33,6 +33,12 @@ impl Verdict<'_> {
                 .into_iter()
                 .flatten()
                 .any(|facts| facts.kind.is_some() && levels.contains(&facts.level))
+    }
+
+    /// Whether it is about a move or a new name of what existed in a place that is not free.
+    pub(super) fn moves_what_existed(&self) -> bool {
+        let existed = |facts: &Facts| facts.made == Made::Before && facts.level != Level::Writable;
+        self.second.is_some() && self.first.as_ref().is_some_and(existed)
     }
 
     /// Whether its first spot has this level.

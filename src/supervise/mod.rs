@@ -24,6 +24,7 @@ pub mod target;
 pub mod territory;
 mod wait;
 mod walls;
+pub mod workspace;
 
 pub use receive::{Backing, Sink, Supervisor, Voice};
 pub use scopes::is_descendant;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::acting::{Own, prepare_thread};
 use super::aftermath::Makers;
@@ -13,6 +13,7 @@ use super::target::{Target, Trouble};
 use super::territory::Territory;
 use super::wait::Waits;
 use super::walls::Walls;
+use super::workspace::Search;
 use crate::record::Attempt;
 use crate::sys::Errno;
 use crate::sys::seccomp::{Listener, Notification};
@@ -43,7 +44,8 @@ const MOST_RECEIVERS: usize = 64;
 /// The supervisor of one run.
 pub struct Supervisor {
     pub(super) listener: Listener,
-    pub(super) territory: Arc<Territory>,
+    pub(super) territory: RwLock<Arc<Territory>>,
+    pub(super) search: Option<Search>,
     pub(super) scopes: Scopes,
     pub(super) own: Own,
     pub(super) who: Who,
@@ -87,7 +89,8 @@ pub(super) enum Reply {
 }
 
 impl Supervisor {
-    /// Makes one for what process `command` and its descendants do. `refused` is told of an attempt before its caller is answered.
+    /// Makes one for what process `command` and its descendants do. `refused` is told of an attempt before its caller is
+    /// answered; `search` is for a workspace.
     ///
     /// # Errors
     /// When its own credentials cannot be read.
@@ -97,6 +100,7 @@ impl Supervisor {
         backing: Backing,
         command: i32,
         refused: Sink,
+        search: Option<Search>,
     ) -> Result<Arc<Self>, Trouble> {
         let own = Own::read()?;
         let target = Target::new(command, Architecture::NATIVE[0])?;
@@ -107,7 +111,8 @@ impl Supervisor {
         };
         Ok(Arc::new(Self {
             listener,
-            territory: Arc::new(territory),
+            territory: RwLock::new(Arc::new(territory)),
+            search,
             scopes: Scopes::default(),
             own,
             who,
@@ -122,6 +127,15 @@ impl Supervisor {
             receivers: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
         }))
+    }
+
+    /// What is protected.
+    pub(super) fn territory(&self) -> Arc<Territory> {
+        let territory = self
+            .territory
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&territory)
     }
 
     /// Starts the first receiver. More follow as calls come in while all are busy.

@@ -4,8 +4,10 @@ mod status;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 pub use status::Status;
@@ -236,6 +238,17 @@ impl Target {
     pub fn has_our_root(&self) -> bool {
         self.look(|proc| file::read_link(proc, c"root"))
             .is_ok_and(|path| path == b"/")
+    }
+
+    /// The directory in which its program was started, as far as its environment says so; absolute.
+    #[must_use]
+    pub fn start_directory(&self) -> Option<PathBuf> {
+        let all = self.look(|proc| file::read_whole(proc, c"environ")).ok()?;
+        let value = all
+            .split(|byte| *byte == 0)
+            .find_map(|line| line.strip_prefix(b"PWD="))?;
+        let path = PathBuf::from(OsString::from_vec(value.to_vec()));
+        path.is_absolute().then_some(path)
     }
 
     fn held(&self, name: &CStr) -> Result<Object, Trouble> {

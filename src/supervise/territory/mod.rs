@@ -116,11 +116,11 @@ type Key = (u64, u64, i64, u64);
 #[derive(Debug)]
 pub struct Territory {
     plan: Arc<Plan>,
-    granted: HashSet<Mark>,
+    granted: Arc<HashSet<Mark>>,
     kept: HashMap<Identity, RuleId>,
     kept_paths: HashMap<PathBuf, RuleId>,
     links: Arc<Links>,
-    owned: Owned,
+    owned: Arc<Owned>,
     known: RwLock<HashMap<Key, (Standing, Instant)>>,
     generation: AtomicU64,
 }
@@ -139,7 +139,23 @@ impl Territory {
         links: Arc<Links>,
         owned: Owned,
     ) -> Self {
-        let granted = granted.into_iter().collect();
+        let granted = Arc::new(granted.into_iter().collect());
+        Self::of(plan, granted, links, Arc::new(owned))
+    }
+
+    /// The same with another plan, behind the same wall.
+    #[must_use]
+    pub fn with_plan(&self, plan: Plan) -> Self {
+        let (granted, links) = (Arc::clone(&self.granted), Arc::clone(&self.links));
+        Self::of(Arc::new(plan), granted, links, Arc::clone(&self.owned))
+    }
+
+    fn of(
+        plan: Arc<Plan>,
+        granted: Arc<HashSet<Mark>>,
+        links: Arc<Links>,
+        owned: Arc<Owned>,
+    ) -> Self {
         let kept = plan
             .kept
             .iter()
