@@ -1,0 +1,3 @@
+//! What is said of a path, as values.
+
+use super::*;
