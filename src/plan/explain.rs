@@ -167,19 +167,20 @@ impl Plan {
         {
             return Ok(false);
         }
-        let visited = dir
-            .parent()
-            .is_none_or(|parent| self.names_below(parent) == Below::Stricter);
-        if matches!(hit.source, Source::Glob(_)) && !visited {
+        // What a glob makes writable is met only on the way through a writable directory that is not granted as a whole.
+        let met = |above: &Path| {
+            self.lookup(above).level == Level::Writable
+                && self.names_below(above) == Below::Stricter
+        };
+        if matches!(hit.source, Source::Glob(_)) && !dir.parent().is_none_or(met) {
             return Ok(false);
         }
         let Seen::Directory(identity) = walker.look(dir)? else {
             return Ok(false);
         };
-        let strict = |level: Level| level != Level::Writable;
         let reserved = self
             .place_by_identity(identity)
-            .is_some_and(|place| strict(place.level))
+            .is_some_and(|place| place.level != Level::Writable)
             || self.kept.iter().any(|kept| kept.identity == identity);
         Ok(!reserved)
     }
@@ -230,14 +231,18 @@ impl Plan {
             .collect();
         match now {
             Now::Directory => notes.extend(self.own_name(path, standing.level, walker)?),
-            Now::Nothing => notes.extend(self.unmakeable(path, standing.level, walker)?),
+            Now::Nothing => {
+                if let Some(note) = self.unmakeable(path, standing.level, walker)? {
+                    notes.push(note);
+                    return Ok(notes);
+                }
+            }
             Now::Hidden | Now::File => {}
-        }
-        if standing.level == Level::Writable && standing.doer == Doer::Supervisor {
-            notes.extend(self.beside(path, walker)?);
         }
         if now == Now::Directory {
             notes.extend(self.other_levels(path, standing.level));
+        } else if standing.level == Level::Writable && standing.doer == Doer::Supervisor {
+            notes.extend(self.beside(path, walker)?);
         }
         notes.extend(self.globs_around(path, now, standing));
         Ok(notes)
@@ -296,8 +301,7 @@ impl Plan {
         for above in path.ancestors().skip(1) {
             if let Seen::Directory(_) = walker.look(above)? {
                 let gap = self.names_below(above) == Below::Stricter;
-                let own = self.names_below(path) == Below::Stricter;
-                return Ok((gap && !own).then(|| Note::Beside(above.to_path_buf())));
+                return Ok(gap.then(|| Note::Beside(above.to_path_buf())));
             }
         }
         Ok(None)

@@ -17,7 +17,7 @@ The four lines are the columns of the level table. \"The kernel\" is a Landlock 
 supervisor is dead; \"the supervisor\" is guard's own process, which refuses first and records it. Where the kernel \
 cannot tell what is allowed from what is not, the supervisor does what is allowed for the command.
 
---json prints one object a line, one line a path: `version` is 1; `path`, `now` (file, directory, nothing, hidden), \
+--json prints one object a line for each path: `version` is 1; `asked` and `path`, `now` (file, directory, nothing, hidden), \
 `level`; `rule` (what decided: `kind` is path, glob or default; `path`, `level`, `policy`, `origin`, `why`), `over` \
 (what would hold without it, or null); `columns`, each with `allowed` (yes, no, or none where there is nothing to ask it \
 of) and `by` (kernel, supervisor, kernel-and-supervisor, or null); `concerns`, the columns that are about the path \
@@ -68,7 +68,64 @@ fn absolute(path: &Path, here: &Path, home: Option<&Path>) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
+    use crate::cli::policies::tests::Machine;
+    use crate::plan::Doer;
+    use crate::wall::Wall;
+
+    #[test]
+    fn the_kernel_is_named_exactly_where_the_wall_grants_something() {
+        let folders = [
+            "a/b/c", "a/x.d/y", "n/w/deep", "n/r/w", "r/w/r/x", "r/x.d", "free/x",
+        ];
+        for lines in [
+            "",
+            "default = 'no-delete'",
+            "[paths]\n'~/a/b' = 'add-only'\n'~/r' = 'read-only'\n'~/r/w' = 'writable'\n'~/r/w/r' = 'no-delete'",
+            "[paths]\n'~' = 'no-delete'\n'~/n/w' = 'writable'\n'~/n/r' = 'read-only'\n'~/n/r/w' = 'writable'",
+            "[paths]\n'~/a' = 'read-only'\n'~/a/*.d' = 'writable'\n'~/*.d' = 'writable'\n'~/r/*.d' = 'writable'",
+            "[paths]\n'~/a/**/*.key' = 'read-only'\n'~/r/*' = 'no-delete'",
+            "default = 'read-only'\n[paths]\n'~/f*' = 'writable'\n'~/a' = 'writable'\n'**/*.d' = 'add-only'",
+        ] {
+            let machine = Machine::new(&folders);
+            let plan = machine.plan(&format!("version = 1\n{lines}\n"));
+            let wall = match Wall::build(&plan) {
+                Ok(wall) => wall,
+                Err(error) => {
+                    let must = std::env::var_os("GUARD_MUST_ENFORCE").is_some();
+                    assert!(!must, "{error}");
+                    eprintln!("skipped: {error}");
+                    return;
+                }
+            };
+            if wall.granted().len() > 8000 {
+                eprintln!(
+                    "skipped: so many folders lie beside this test's that the wall leaves some out"
+                );
+                return;
+            }
+            let granted = |path: &Path| {
+                let facts = path.metadata().unwrap();
+                let mut stats = wall.granted().iter();
+                stats.any(|stat| (stat.dev, stat.ino) == (facts.dev(), facts.ino()))
+            };
+            let home = machine.home().canonicalize().unwrap();
+            let all = folders
+                .iter()
+                .flat_map(|folder| Path::new(folder).ancestors());
+            for folder in all {
+                let path = home.join(folder);
+                let doer = match path.ancestors().any(granted) {
+                    true => Doer::Kernel,
+                    false => Doer::Supervisor,
+                };
+                let said = plan.explain(&path).unwrap().standing.doer;
+                assert_eq!(said, doer, "{folder:?} under {lines}");
+            }
+        }
+    }
 
     #[test]
     fn a_path_is_found_from_here_and_from_home() {

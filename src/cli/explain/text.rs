@@ -94,18 +94,20 @@ fn over(plan: &Plan, beaten: Beaten) -> String {
 /// Who enforces a glob.
 fn stance(explanation: &Explanation, glob: Contrast) -> String {
     let beside = match glob {
-        Contrast::Stricter => "stricter than what surrounds it",
-        Contrast::Looser => "looser than what surrounds it",
-        Contrast::Same => "as what surrounds it",
+        Contrast::Stricter => "stricter than around it",
+        Contrast::Looser => "looser than around it",
+        Contrast::Same => "as around it",
     };
     let standing = explanation.standing;
     let who = match (standing.level, standing.keeper) {
         (Level::Writable, _) if standing.doer == Doer::Kernel => "nothing is refused",
         (Level::Writable, _) => "the supervisor does what it allows",
-        (_, Keeper::SupervisorAlone) => "the supervisor alone enforces it; the kernel knows no globs",
-        (Level::ReadOnly, Keeper::KernelAndSupervisor) => "the kernel refuses all around it, too",
+        (_, Keeper::SupervisorAlone) => {
+            "enforced by the supervisor alone; the kernel knows no globs"
+        }
+        (Level::ReadOnly, Keeper::KernelAndSupervisor) => "the kernel refuses what it forbids",
         (_, Keeper::KernelAndSupervisor) => {
-            "the kernel refuses all, the supervisor does what it allows"
+            "the kernel refuses what it forbids, the supervisor does the rest"
         }
     };
     format!("{beside}: {who}")
@@ -201,12 +203,11 @@ fn note_text(plan: &Plan, explanation: &Explanation, note: &Note) -> String {
         ),
         Note::OwnName(parent, around, doer) => {
             let who = match (explanation.standing.level, doer) {
-                (Level::Writable, Doer::Supervisor) => "; the supervisor does it",
+                (Level::Writable, Doer::Supervisor) => " (by the supervisor)",
                 _ => "",
             };
             format!(
-                "removing or moving it goes by its own {}, not by the {around} of {}{who}",
-                explanation.standing.level,
+                "removing or moving it goes by this level, not the {around} of {}{who}",
                 shown(parent)
             )
         }
@@ -220,7 +221,7 @@ fn note_text(plan: &Plan, explanation: &Explanation, note: &Note) -> String {
         }
         Note::Globs(globs) => format!("globs may match names below: {}", few(globs, glob)),
         Note::InReach(globs) => format!(
-            "globs reach here, and the kernel knows none, so it grants nothing: {}",
+            "the kernel grants nothing here, since it knows no globs: {}",
             few(globs, glob)
         ),
     }
