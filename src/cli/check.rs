@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::Failure;
 use super::policies::{self, Loaded};
-use super::words::{counted, visible};
+use super::words::visible;
 use crate::plan::{Effect, Plan, Row, RuleId, Target, Via};
+use crate::policy::OnAttempt;
 use crate::policy::shipped::BUILT_IN;
-use crate::policy::{Level, OnAttempt};
 
 /// What `guard check` is asked.
 #[derive(Args, Debug)]
@@ -39,7 +39,6 @@ fn report(plan: &Plan, on_attempt: OnAttempt) -> String {
     text.push_str(&idle(&rows));
     text.push_str(&aliases(plan));
     text.push_str(&kept(plan));
-    text.push_str(&lowered(plan));
     if on_attempt == OnAttempt::Fail {
         text.push_str("\nA command that succeeds although something was refused ends with 123.\n");
     }
@@ -167,7 +166,7 @@ fn aliases(plan: &Plan) -> String {
     text
 }
 
-/// Directories and links above and before what is protected.
+/// Directories and links above and before what has another level.
 fn kept(plan: &Plan) -> String {
     let mut paths: Vec<_> = plan.kept.iter().map(|kept| kept.path.as_path()).collect();
     if paths.is_empty() {
@@ -179,34 +178,8 @@ fn kept(plan: &Plan) -> String {
         .map(|path| visible(&plan.show(path)))
         .collect();
     format!(
-        "\nThese keep their names, since something protected lies below or behind them:\n  {}\n",
+        "\nThese keep their names, since what has another level lies below or behind them:\n  {}\n",
         paths.join(", ")
-    )
-}
-
-/// Which levels this version takes more strictly than they are written.
-fn lowered(plan: &Plan) -> String {
-    let mut parts = Vec::new();
-    for kind in Level::ALL
-        .into_iter()
-        .filter(|level| level.enforced() != *level)
-    {
-        let levels = plan
-            .rules
-            .iter()
-            .map(|rule| rule.level)
-            .chain([plan.default]);
-        match levels.filter(|level| *level == kind).count() as u64 {
-            0 => {}
-            count => parts.push(format!("{kind} ({})", counted(count, "line"))),
-        }
-    }
-    if parts.is_empty() {
-        return String::new();
-    }
-    let parts = parts.join(" and ");
-    format!(
-        "\nThis version of guard enforces {parts} as read-only: nothing is made, changed or removed there.\n"
     )
 }
 
@@ -237,22 +210,22 @@ mod tests {
             "read-only **/*.keystore p.toml:6",
             "writable everything else",
             "${GUARD_TEST_UNSET} (p.toml:5): $GUARD_TEST_UNSET is not set",
-            "This version of guard enforces no-delete (1 line) as read-only: nothing is made, changed or removed there.",
             "A command that succeeds although something was refused ends with 123.",
         ] {
             assert!(has(line), "{line:?} is not in\n{text}");
         }
         assert!(
-            text.contains("something protected lies below or behind them:\n  "),
+            text.contains("what has another level lies below or behind them:\n  "),
             "{text}"
         );
     }
 
     #[test]
-    fn nothing_is_said_of_levels_that_hold_as_they_are_written() {
-        let machine = Machine::new(&[]);
-        let text = report(&machine.plan("version = 1\n"), OnAttempt::Report);
-        assert!(!text.contains("This version"), "{text}");
+    fn nothing_is_said_of_levels_that_hold_as_they_are_written_nor_of_an_end_as_usual() {
+        let machine = Machine::new(&["kept"]);
+        let plan = machine.plan("version = 1\n[paths]\n\"~/kept\" = \"add-only\"\n");
+        let text = report(&plan, OnAttempt::Report);
+        assert!(!text.contains("enforce"), "{text}");
         assert!(!text.contains("123"), "{text}");
     }
 }

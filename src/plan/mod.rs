@@ -29,7 +29,9 @@ use std::path::{Path, PathBuf};
 use crate::policy::{Firmness, Level, OnAttempt, Origin, Part};
 
 pub use error::PlanError;
-pub use explain::{Enforcer, Explanation, Row};
+pub use explain::{
+    Answer, Beaten, Column, Contrast, Doer, Explanation, Keeper, Kind, Note, Now, Row, Specificity,
+};
 pub use host::Host;
 pub use mounts::{Mount, Mounts};
 

@@ -43,12 +43,6 @@ impl Level {
         Self::Writable,
     ];
 
-    /// Itself.
-    #[must_use]
-    pub fn enforced(self) -> Self {
-        self
-    }
-
     /// The word for it in a policy.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -231,7 +231,8 @@ mod tests {
             heard.text(),
             format!(
                 "guard: refused: node (pid 4312, `node --test create.test.js`) may not delete ~/.pi/agent/a\n\
-                 guard:          rule ~/.pi/agent = \"read-only\" (policy pi); see `guard explain ~/.pi/agent/a`\n\
+                 guard:          rule ~/.pi/agent = \"read-only\" (policy pi); this takes \"writable\"; \
+                 see `guard explain ~/.pi/agent/a`\n\
                  guard: 3 attempts refused in 1 recursive delete under ~/.pi/agent; nothing was lost. \
                  Details: guard log {}\n",
                 run.run

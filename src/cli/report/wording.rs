@@ -1,6 +1,7 @@
 //! The sentences about a refused call. People read them, and models: what happened, by which rule, what to look at.
 
 use crate::cli::words::{Homes, visible, word};
+use crate::plan::Column;
 use crate::policy::shipped::BUILT_IN;
 use crate::record::{Attempt, Operation, RuleNote, Scope};
 
@@ -27,10 +28,13 @@ pub fn refusal(attempt: &Attempt, homes: &Homes) -> String {
                 || "no rule names it, so the policy's default holds".into(),
                 law,
             );
+            let change = advice(attempt)
+                .map(|advice| format!("; {advice}"))
+                .unwrap_or_default();
             let ask = question(attempt, homes)
                 .map(|path| format!("; see `guard explain {path}`"))
                 .unwrap_or_default();
-            (object, format!("{law}{because}{ask}"))
+            (object, format!("{law}{because}{change}{ask}"))
         }
     };
     format!("guard: refused: {who} may not {what}{object}\nguard:          {law}\n")
@@ -38,16 +42,46 @@ pub fn refusal(attempt: &Attempt, homes: &Homes) -> String {
 
 /// `rule ~/.pi/agent = "read-only" (policy pi)`.
 fn law(rule: &RuleNote) -> String {
-    let lowered = match rule.level.enforced() {
-        level if level == rule.level => String::new(),
-        level => format!("enforced as \"{level}\" for now; "),
-    };
     format!(
-        "rule {} = \"{}\" ({lowered}{})",
+        "rule {} = \"{}\" ({})",
         visible(&rule.path),
         rule.level,
         source(rule)
     )
+}
+
+/// What a person would change: the level from which on the call is allowed. None where no level allows it: on guard's own
+/// files, and where something else than the level stands in the way.
+fn advice(attempt: &Attempt) -> Option<String> {
+    let rule = attempt.rule.as_ref();
+    if attempt.because.is_some() || rule.is_some_and(|rule| rule.policy == BUILT_IN) {
+        return None;
+    }
+    let (column, lesser) = needs(attempt.operation)?;
+    let least = column.least();
+    if rule.is_some_and(|rule| rule.level >= least) {
+        return None;
+    }
+    Some(match lesser {
+        // Which of the two is not known of the default: its level is not in the record.
+        Some((other, when)) if rule.is_some_and(|rule| rule.level < other.least()) => {
+            format!("{when} takes \"{}\", else \"{least}\"", other.least())
+        }
+        _ => format!("this takes \"{least}\""),
+    })
+}
+
+/// The column that a refused operation falls under, and one that asks less, with the case in which it is enough.
+fn needs(operation: Operation) -> Option<(Column, Option<(Column, &'static str)>)> {
+    match operation {
+        Operation::Create => Some((Column::Make, None)),
+        // A second name would be a way to change it.
+        Operation::Write | Operation::Metadata | Operation::Link => Some((Column::Change, None)),
+        Operation::Delete => Some((Column::Remove, None)),
+        Operation::Rename => Some((Column::Remove, Some((Column::Change, "a move within it")))),
+        Operation::Replace => Some((Column::Remove, Some((Column::Change, "an atomic save")))),
+        Operation::Forbidden => None,
+    }
 }
 
 /// `policy pi`, or `built in`.
@@ -181,12 +215,13 @@ mod tests {
         assert_eq!(
             said(&attempt),
             "guard: refused: node (pid 4312, `node --test create.test.js`) may not delete ~/.pi/agent/sessions\n\
-             guard:          rule ~/.pi/agent = \"read-only\" (policy pi); see `guard explain ~/.pi/agent/sessions`\n"
+             guard:          rule ~/.pi/agent = \"read-only\" (policy pi); this takes \"writable\"; \
+             see `guard explain ~/.pi/agent/sessions`\n"
         );
     }
 
     #[test]
-    fn the_reason_and_a_level_that_is_stricter_than_written_are_said() {
+    fn a_reason_is_said_and_no_level_that_would_not_help() {
         let mut attempt = attempt(9, Operation::Rename, "/home/u/.pi");
         attempt.because = Some("it is a parent of ~/.pi/agent, whose name must stay".into());
         attempt.rule = Some(RuleNote {
@@ -196,7 +231,7 @@ mod tests {
         assert_eq!(
             said(&attempt),
             "guard: refused: node (pid 9, `node --test create.test.js`) may not rename or move ~/.pi\n\
-             guard:          rule ~/.pi/agent = \"add-only\" (enforced as \"read-only\" for now; policy pi): \
+             guard:          rule ~/.pi/agent = \"add-only\" (policy pi): \
              it is a parent of ~/.pi/agent, whose name must stay; see `guard explain ~/.pi`\n"
         );
     }
@@ -241,7 +276,8 @@ mod tests {
         assert_eq!(
             said(&attempt),
             "guard: refused: node (pid 9) may not create ~/x\n\
-             guard:          no rule names it, so the policy's default holds; see `guard explain ~/x`\n"
+             guard:          no rule names it, so the policy's default holds; this takes \"add-only\"; \
+             see `guard explain ~/x`\n"
         );
     }
 
@@ -289,6 +325,44 @@ mod tests {
             said.ends_with("see `guard explain ~/.pi/agent`\n"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn the_level_that_a_call_takes_is_said_for_each_operation_and_level() {
+        use Operation::{Create, Delete, Forbidden, Link, Metadata, Rename, Replace, Write};
+        let moved = Some("a move within it takes \"no-delete\", else \"writable\"");
+        let saved = Some("an atomic save takes \"no-delete\", else \"writable\"");
+        let add = Some("this takes \"add-only\"");
+        let change = Some("this takes \"no-delete\"");
+        let remove = Some("this takes \"writable\"");
+        for (operation, read_only, add_only, no_delete, default) in [
+            (Create, add, None, None, add),
+            (Write, change, change, None, change),
+            (Metadata, change, change, None, change),
+            (Link, change, change, None, change),
+            (Delete, remove, remove, remove, remove),
+            (Rename, moved, moved, remove, remove),
+            (Replace, saved, saved, remove, remove),
+            (Forbidden, None, None, None, None),
+        ] {
+            let mut attempt = attempt(1, operation, "/home/u/x");
+            for (level, wanted) in Level::ALL
+                .into_iter()
+                .zip([read_only, add_only, no_delete, None])
+            {
+                attempt.rule = Some(RuleNote {
+                    level,
+                    ..rule("~/x")
+                });
+                assert_eq!(
+                    advice(&attempt).as_deref(),
+                    wanted,
+                    "{operation:?} at {level}"
+                );
+            }
+            attempt.rule = None;
+            assert_eq!(advice(&attempt).as_deref(), default, "{operation:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whole plans on real directories, with hand-made mounts.
 
 mod aliases;
+mod explain;
 mod lookup;
 mod roots;
 mod trust;
