@@ -118,7 +118,7 @@ impl Draft<'_> {
                         }
                     }
                 }
-                self.index.globs.push(glob);
+                self.index.add_glob(glob);
             }
             bound.step(added.len())?;
             globs = added;

@@ -324,7 +324,7 @@ impl Plan {
     /// Globs that could match something below, or that keep the kernel from granting what is writable.
     fn globs_around(&self, path: &Path, now: Now, standing: Standing) -> Option<Note> {
         let rules = |wanted: &dyn Fn(&GlobRule) -> bool| {
-            let globs = self.index.globs.iter().filter(|glob| wanted(glob));
+            let globs = self.index.globs().iter().filter(|glob| wanted(glob));
             let mut rules: Vec<RuleId> = globs.map(|glob| glob.rule).collect();
             rules.sort();
             rules.dedup();
@@ -352,7 +352,7 @@ impl Plan {
     /// What a rule names.
     #[must_use]
     pub fn kind(&self, rule: RuleId) -> Kind {
-        match self.index.globs.iter().any(|glob| glob.rule == rule) {
+        match self.index.globs().iter().any(|glob| glob.rule == rule) {
             true => Kind::Glob,
             false => Kind::Path,
         }

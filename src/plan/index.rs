@@ -73,8 +73,10 @@ pub struct Hit {
 #[derive(Debug)]
 pub struct Index {
     by_path: HashMap<PathBuf, usize>,
-    /// The globs.
-    pub globs: Vec<GlobRule>,
+    /// The globs, in the order of the rules.
+    globs: Vec<GlobRule>,
+    /// Their positions, by the directory that they start from.
+    by_base: HashMap<PathBuf, Vec<usize>>,
     /// Paths that no glob can loosen.
     pub firm: Vec<PathBuf>,
     default: Level,
@@ -87,9 +89,35 @@ impl Index {
         Self {
             by_path: HashMap::new(),
             globs: Vec::new(),
+            by_base: HashMap::new(),
             firm: Vec::new(),
             default,
         }
+    }
+
+    /// The globs, in the order of the rules.
+    #[must_use]
+    pub fn globs(&self) -> &[GlobRule] {
+        &self.globs
+    }
+
+    /// Adds a glob.
+    pub fn add_glob(&mut self, glob: GlobRule) {
+        let known = self.by_base.entry(glob.base.clone()).or_default();
+        known.push(self.globs.len());
+        self.globs.push(glob);
+    }
+
+    /// The positions of the globs that start from a directory at or above a path: only these can match it or what it
+    /// lies in.
+    fn above(&self, path: &Path) -> Vec<usize> {
+        if self.globs.is_empty() {
+            return Vec::new();
+        }
+        let known = path.ancestors().filter_map(|base| self.by_base.get(base));
+        let mut positions: Vec<usize> = known.flatten().copied().collect();
+        positions.sort_unstable();
+        positions
     }
 
     /// The level of what no rule names.
@@ -150,10 +178,11 @@ impl Index {
             level: self.default,
             source: Source::Default,
         });
-        if self.globs.is_empty() {
+        let globs = self.above(path);
+        if globs.is_empty() {
             return specific;
         }
-        self.ceilings(path)
+        self.ceilings(path, &globs)
             .chain([specific])
             .min_by_key(|hit| hit.level)
             .unwrap_or(specific)
@@ -165,6 +194,7 @@ impl Index {
         places: &'a [Place],
         path: &'a Path,
     ) -> impl Iterator<Item = Hit> + 'a {
+        let globs = self.above(path);
         path.ancestors().flat_map(move |prefix| {
             let place = self.exact(prefix);
             let place = place.map(|index| Hit {
@@ -172,9 +202,9 @@ impl Index {
                 source: Source::Place(index),
             });
             let mut hits: Vec<Hit> = Vec::new();
-            if !self.globs.is_empty() {
+            if !globs.is_empty() {
                 hits.extend(place);
-                hits.extend(self.matching(prefix, Reach::Full));
+                hits.extend(self.matching(&globs, prefix, Reach::Full));
                 hits.sort_by_key(|hit| hit.level);
                 return Hits::Several(hits.into_iter());
             }
@@ -204,22 +234,28 @@ impl Index {
         })
     }
 
-    /// Globs that match exactly this path.
-    fn matching<'a>(&'a self, path: &'a Path, reach: Reach) -> impl Iterator<Item = Hit> + 'a {
-        let wanted = move |glob: &GlobRule| glob.reach == reach && glob.matches(path);
-        let hit = |(index, glob): (usize, &GlobRule)| Hit {
-            level: glob.level,
-            source: Source::Glob(index),
-        };
-        self.globs
-            .iter()
-            .enumerate()
-            .filter(move |(_, glob)| wanted(glob))
-            .map(hit)
+    /// Those of the globs at these positions that match exactly this path.
+    fn matching<'a>(
+        &'a self,
+        positions: &'a [usize],
+        path: &'a Path,
+        reach: Reach,
+    ) -> impl Iterator<Item = Hit> + 'a {
+        positions.iter().filter_map(move |position| {
+            let glob = &self.globs[*position];
+            (glob.reach == reach && glob.matches(path)).then_some(Hit {
+                level: glob.level,
+                source: Source::Glob(*position),
+            })
+        })
     }
 
     /// What a path cannot be looser than, however specific another rule is.
-    fn ceilings<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = Hit> + 'a {
+    fn ceilings<'a>(
+        &'a self,
+        path: &'a Path,
+        globs: &'a [usize],
+    ) -> impl Iterator<Item = Hit> + 'a {
         let firm = self
             .firm
             .iter()
@@ -231,7 +267,7 @@ impl Index {
         });
         firm.chain(
             path.ancestors()
-                .flat_map(|prefix| self.matching(prefix, Reach::OnlyStricter)),
+                .flat_map(|prefix| self.matching(globs, prefix, Reach::OnlyStricter)),
         )
     }
 }

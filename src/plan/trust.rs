@@ -45,7 +45,7 @@ impl Draft<'_> {
                 (!open).then(|| format!("{shown} is in the protected {}", self.show(&around.path)))
             }
             Source::Glob(index) => {
-                let glob = self.index.globs[index].rule;
+                let glob = self.index.globs()[index].rule;
                 Some(format!(
                     "{shown} is protected by {}",
                     self.rules[glob.0].shown

@@ -89,7 +89,7 @@ impl Plan {
                     )
                 })
                 .collect(),
-            globs: self.index.globs.iter().map(WireGlob::new).collect(),
+            globs: self.index.globs().iter().map(WireGlob::new).collect(),
             firm: self.index.firm.iter().map(path).collect(),
             home: path(&self.home),
             named_home: path(&self.named_home),
@@ -124,7 +124,7 @@ impl Plan {
             index.insert(&mut places, place);
         }
         for glob in wire.globs {
-            index.globs.push(GlobRule {
+            index.add_glob(GlobRule {
                 base: glob.base.into(),
                 within: glob.within.into(),
                 matcher: compile(&glob.pattern)?.compile_matcher(),

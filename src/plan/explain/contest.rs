@@ -89,7 +89,7 @@ impl Plan {
                 },
             }));
         }
-        for glob in &self.index.globs {
+        for glob in self.index.globs() {
             if let Some(matched) = path.ancestors().find(|above| matches(glob, above)) {
                 found.push(Contender {
                     rule: glob.rule,
