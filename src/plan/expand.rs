@@ -21,7 +21,7 @@ pub enum Trust {
 /// What a template stands for here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expansion {
-    /// These paths, absolute and lexically normalised; more than one only for `${workspace}`.
+    /// These paths, absolute and lexically normalised; more than one only for `${workspace}` and `${vcs}`.
     Paths(Vec<PathBuf>, Trust),
     /// Nothing, and why.
     Nothing(String),
@@ -31,48 +31,62 @@ pub enum Expansion {
 #[must_use]
 pub fn expand(template: &Template, home: &Path, host: &Host) -> Expansion {
     let mut trust = Trust::Author;
-    let text = match text(template, home, host, &mut trust) {
-        Ok(text) => text,
+    let texts = match texts(template, home, host, &mut trust) {
+        Ok(texts) => texts,
         Err(why) => return Expansion::Nothing(why),
     };
-    let first = normalise(Path::new(&text));
-    if !first.is_absolute() {
+    let mut paths: Vec<PathBuf> = texts
+        .iter()
+        .map(|text| normalise(Path::new(text)))
+        .collect();
+    if let Some(relative) = paths.iter().find(|path| !path.is_absolute()) {
         // Only a default can do this: ${NAME:-relative}.
-        return Expansion::Nothing(format!("{} is not an absolute path", first.display()));
+        return Expansion::Nothing(format!("{} is not an absolute path", relative.display()));
     }
-    let mut paths = vec![first];
     if let [Part::Workspace] = template.0.as_slice() {
-        paths.extend(workspace::elsewhere(&paths[0]));
+        let elsewhere: Vec<PathBuf> = paths
+            .iter()
+            .flat_map(|top| workspace::elsewhere(top))
+            .collect();
+        paths.extend(elsewhere);
     }
     Expansion::Paths(paths, trust)
 }
 
-/// The text of a template, or why it has none.
-fn text(
+/// The texts of a template, or why it has none; more than one only for `${vcs}`.
+fn texts(
     template: &Template,
     home: &Path,
     host: &Host,
     trust: &mut Trust,
-) -> Result<OsString, String> {
-    let mut text = OsString::new();
+) -> Result<Vec<OsString>, String> {
+    let mut texts = vec![OsString::new()];
     for part in &template.0 {
-        match part {
-            Part::Text(plain) => text.push(plain),
-            Part::Home => text.push(home),
+        let values = match part {
+            Part::Text(plain) => vec![OsString::from(plain)],
+            Part::Home => vec![home.as_os_str().to_owned()],
             Part::Workspace => {
                 *trust = Trust::Surroundings;
-                text.push(workspace::top(&host.cwd));
+                vec![workspace::top(&host.cwd).as_os_str().to_owned()]
+            }
+            Part::Vcs => {
+                *trust = Trust::Surroundings;
+                let folders = workspace::version_control(workspace::top(&host.cwd));
+                if folders.is_empty() {
+                    return Err("the workspace has no version-control folder".to_owned());
+                }
+                folders.into_iter().map(PathBuf::into_os_string).collect()
             }
             Part::Tmp => match absolute(host, "TMPDIR", home) {
                 Some(value) => {
                     *trust = Trust::Surroundings;
-                    text.push(value);
+                    vec![value]
                 }
-                None => text.push("/tmp"),
+                None => vec![OsString::from("/tmp")],
             },
             Part::Env { name, default } => {
                 // A value in the middle is one more piece of a path; one at the start must be a whole path.
-                let value = if text.is_empty() {
+                let value = if texts.iter().all(|text| text.is_empty()) {
                     absolute(host, name, home)
                 } else {
                     host.variable(name).map(OsStr::to_owned)
@@ -80,15 +94,29 @@ fn text(
                 match (value, default) {
                     (Some(value), _) => {
                         *trust = Trust::Surroundings;
-                        text.push(value);
+                        vec![value]
                     }
-                    (None, Some(default)) => text.push(self::text(default, home, host, trust)?),
+                    (None, Some(default)) => self::texts(default, home, host, trust)?,
                     (None, None) => return Err(unset(host, name)),
                 }
             }
-        }
+        };
+        texts = each(&texts, &values);
     }
-    Ok(text)
+    Ok(texts)
+}
+
+/// Every text with every value after it.
+fn each(texts: &[OsString], values: &[OsString]) -> Vec<OsString> {
+    let join = |text: &OsString, value: &OsString| {
+        let mut text = text.clone();
+        text.push(value);
+        text
+    };
+    texts
+        .iter()
+        .flat_map(|text| values.iter().map(move |value| join(text, value)))
+        .collect()
 }
 
 /// Why a variable counts as unset.

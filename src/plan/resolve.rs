@@ -14,7 +14,7 @@ use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
 };
 use crate::policy::{
-    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, compile, shipped,
+    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, Template, compile, shipped,
 };
 
 /// A place that a rule asks for.
@@ -56,6 +56,8 @@ pub(super) struct Draft<'h> {
     pub(super) rules: Vec<PlannedRule>,
     pub(super) places: Vec<Place>,
     pub(super) index: Index,
+    /// Places that hold on the word of the surroundings alone.
+    pub(super) on_word: HashSet<PathBuf>,
     /// Links on the way to stricter places.
     pub(super) links: Vec<Kept>,
     /// The rule of the running binary.
@@ -125,6 +127,7 @@ impl<'h> Draft<'h> {
             rules: Vec::new(),
             places: Vec::new(),
             index: Index::new(default),
+            on_word: HashSet::new(),
             links: Vec::new(),
             binary: None,
             notices,
@@ -149,7 +152,7 @@ impl<'h> Draft<'h> {
                     self.plan(
                         rule,
                         rule.text.clone(),
-                        template.0.first(),
+                        lead(template),
                         Effect::Nothing(why),
                     );
                 }
@@ -166,7 +169,7 @@ impl<'h> Draft<'h> {
                             .unwrap_or(&whole)
                             .to_owned();
                     }
-                    let id = self.plan(rule, shown, template.0.first(), Effect::Holds);
+                    let id = self.plan(rule, shown, lead(template), Effect::Holds);
                     self.ask(&mut asked, id, tail, &paths, trust)?;
                 }
             }
@@ -332,4 +335,10 @@ impl<'h> Draft<'h> {
         plan.derive();
         Ok(plan)
     }
+}
+
+/// What a rule depends on: its first variable of the environment, wherever that stands, else what it starts with.
+fn lead(template: &Template) -> Option<&Part> {
+    let variable = |part: &&Part| matches!(part, Part::Env { .. });
+    template.0.iter().find(variable).or(template.0.first())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::expand::Trust;
 use super::index::{GlobRule, Reach};
 use super::resolve::{Asked, Candidate, Draft, GlobCandidate};
-use super::{Effect, Place, PlanError, RuleId};
+use super::{Effect, Place, PlanError, RuleId, Via};
 use crate::policy::Level;
 
 impl Draft<'_> {
@@ -14,7 +14,7 @@ impl Draft<'_> {
     pub(super) fn close(&mut self, firm: Vec<Candidate>) -> Result<(), PlanError> {
         let added = firm
             .into_iter()
-            .filter_map(|candidate| self.place(candidate.place))
+            .filter_map(|candidate| self.take(candidate))
             .collect();
         self.spread(added)?;
         self.index.firm = self.places.iter().map(|place| place.path.clone()).collect();
@@ -38,11 +38,14 @@ impl Draft<'_> {
             }
             match self.firm_refusal(&candidate) {
                 Some(why) => self.ignore(candidate.place.rule, &why),
-                None => added.extend(self.place(candidate.place)),
+                None => added.extend(self.take(candidate)),
             }
         }
         self.spread(added)?;
-        for glob in asked.globs {
+        // The author's first: what a variable asks for again is nothing new.
+        let mut globs = asked.globs;
+        globs.sort_by_key(|glob| glob.base.trust == Trust::Surroundings);
+        for glob in globs {
             self.settle_glob(glob)?;
         }
         second.sort_by_key(|candidate| candidate.place.level);
@@ -53,7 +56,7 @@ impl Draft<'_> {
             {
                 Some(why) => self.ignore(candidate.place.rule, &why),
                 None => {
-                    let added = self.place(candidate.place);
+                    let added = self.take(candidate);
                     self.spread(Vec::from_iter(added))?;
                 }
             }
@@ -61,8 +64,37 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Adds a place, noting on whose word it holds. What shows a part of home at another path is no rule for exactly that
+    /// path, so one that names it wins.
+    fn take(&mut self, candidate: Candidate) -> Option<usize> {
+        let Candidate { place, trust } = candidate;
+        let there = self.index.exact(&place.path);
+        let shown = there.filter(|index| {
+            self.places[*index].via != Via::Named && self.shows_home(&self.places[*index])
+        });
+        match trust {
+            Trust::Author => self.on_word.remove(&place.path),
+            Trust::Surroundings => there.is_none() && self.on_word.insert(place.path.clone()),
+        };
+        if let Some(index) = shown {
+            self.places[index] = place.clone();
+        }
+        self.place(place).or(shown)
+    }
+
     /// A glob counts as its directory does.
     fn settle_glob(&mut self, glob: GlobCandidate) -> Result<(), PlanError> {
+        let same = |other: &GlobRule| {
+            other.reach == Reach::Full
+                && other.base == glob.base.place.path
+                && other.matcher.glob() == glob.matcher.glob()
+                && other.level == glob.base.place.level
+        };
+        if self.index.globs.iter().any(same) {
+            self.rules[glob.base.place.rule.0].effect =
+                Effect::Nothing("another rule says the same".to_owned());
+            return Ok(());
+        }
         let refusal = match glob.base.trust {
             Trust::Author => None,
             Trust::Surroundings => self.refusal(&glob.base),

@@ -40,6 +40,15 @@ pub fn elsewhere(top: &Path) -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
+/// The folders that version control keeps beside the work, and the repository elsewhere of a worktree or submodule.
+#[must_use]
+pub fn version_control(top: &Path) -> Vec<PathBuf> {
+    const NAMES: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
+    let there = |path: &PathBuf| path.symlink_metadata().is_ok();
+    let beside = NAMES.map(|name| top.join(name)).into_iter().filter(there);
+    beside.chain(elsewhere(top)).collect()
+}
+
 /// A worktree: `gitdir` points back, `commondir` names the repository, which holds this folder under `worktrees`.
 fn worktree(top: &Path, own: &Path) -> Option<Vec<PathBuf>> {
     let back = named(&small(&own.join("gitdir"))?, "", own)?;
@@ -130,6 +139,18 @@ mod tests {
             elsewhere(&folder.path().join("main")).is_empty(),
             "a .git directory is part of its workspace"
         );
+    }
+
+    #[test]
+    fn what_version_control_keeps() {
+        let folder = tempfile::tempdir().unwrap();
+        let (common, tree) = repository(folder.path());
+        let top = folder.path().join("main");
+        assert_eq!(version_control(&top), [top.join(".git")]);
+        assert_eq!(version_control(&tree), [tree.join(".git"), common]);
+        fs::create_dir(top.join(".jj")).unwrap();
+        assert_eq!(version_control(&top), [top.join(".git"), top.join(".jj")]);
+        assert!(version_control(folder.path()).is_empty());
     }
 
     #[test]

@@ -270,7 +270,8 @@ mod tests {
     fn names_and_files_that_do_not_exist() {
         assert_eq!(
             load("gemini").unwrap_err().to_string(),
-            "unknown policy \"gemini\"; known are default, ci, pi, claude-code, codex, opencode, omp \
+            "unknown policy \"gemini\"; known are default, ci, test, strict, agents, agents-closed, \
+             caches, credentials, pi, claude-code, codex, opencode, omp \
              (a file needs a \"/\" in its path or the ending .toml)"
         );
         assert!(

@@ -37,6 +37,8 @@ pub enum Part {
     Workspace,
     /// `${tmp}`; only first.
     Tmp,
+    /// `${vcs}`: the workspace's version-control folders; only first.
+    Vcs,
     /// `${NAME}` or `${NAME:-default}`.
     Env {
         /// The variable's name.
@@ -209,14 +211,17 @@ impl Reader<'_> {
     }
 }
 
+/// guard's own variables.
+const OWN: [&str; 3] = ["workspace", "tmp", "vcs"];
+
 /// The variable of this name.
 fn variable(
     name: String,
     default: Option<Vec<Part>>,
     before: usize,
 ) -> Result<Part, PatternProblem> {
-    let own = [("workspace", Part::Workspace), ("tmp", Part::Tmp)];
-    for (known, part) in own {
+    let own = [Part::Workspace, Part::Tmp, Part::Vcs];
+    for (known, part) in OWN.into_iter().zip(own) {
         if name == known {
             return match (default, before) {
                 (Some(_), _) => Err(PatternProblem::NeedlessDefault(known)),
@@ -229,10 +234,8 @@ fn variable(
     if !name.starts_with(letter) || !name.chars().all(|c| letter(c) || c.is_ascii_digit()) {
         return Err(PatternProblem::VariableName(name));
     }
-    if !name.chars().any(|c| c.is_ascii_uppercase())
-        && suggest::nearest(&name, &["workspace", "tmp"]).is_some()
-    {
-        let hint = Hint::new(&name, &["workspace", "tmp"]);
+    if !name.chars().any(|c| c.is_ascii_uppercase()) && suggest::nearest(&name, &OWN).is_some() {
+        let hint = Hint::new(&name, &OWN);
         return Err(PatternProblem::UnknownVariable { word: name, hint });
     }
     let default = match default {

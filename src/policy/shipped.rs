@@ -4,9 +4,21 @@
 use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template};
 
 /// Name and text of each shipped policy.
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 13] = [
     ("default", include_str!("../../policies/default.toml")),
     ("ci", include_str!("../../policies/ci.toml")),
+    ("test", include_str!("../../policies/test.toml")),
+    ("strict", include_str!("../../policies/strict.toml")),
+    ("agents", include_str!("../../policies/agents.toml")),
+    (
+        "agents-closed",
+        include_str!("../../policies/agents-closed.toml"),
+    ),
+    ("caches", include_str!("../../policies/caches.toml")),
+    (
+        "credentials",
+        include_str!("../../policies/credentials.toml"),
+    ),
     ("pi", include_str!("../../policies/pi.toml")),
     (
         "claude-code",

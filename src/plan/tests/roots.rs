@@ -143,7 +143,6 @@ fn every_variable_moves_the_roots_and_the_default_places_stay() {
     let mut world = World::new();
     let moved = [
         ("PI_CODING_AGENT_DIR", "m/pi", "m/pi"),
-        ("PI_CODING_AGENT_SESSION_DIR", "m/sessions", "m/sessions"),
         ("CLAUDE_CONFIG_DIR", "m/claude", "m/claude"),
         ("CODEX_HOME", "m/codex", "m/codex"),
         ("CODEX_SQLITE_HOME", "m/sqlite", "m/sqlite"),
@@ -157,6 +156,7 @@ fn every_variable_moves_the_roots_and_the_default_places_stay() {
     for (name, value, _) in moved {
         world.set(name, world.path(value));
     }
+    world.set("PI_CODING_AGENT_SESSION_DIR", world.path("m/sessions"));
     world.set("PI_CONFIG_DIR", ".omp2");
     let plan = Plan::resolve(&load("default").unwrap(), None, &world.host()).unwrap();
     let more = [
@@ -173,9 +173,6 @@ fn every_variable_moves_the_roots_and_the_default_places_stay() {
         "~/.local/state/omp",
         "m/data/omp",
         "m/state/omp",
-        "m/oc.db-wal",
-        "m/oc.db-shm",
-        "m/oc.db-journal",
         "~/.config/guard",
         "m/config/guard",
         "~/.local/state/guard",
@@ -188,15 +185,19 @@ fn every_variable_moves_the_roots_and_the_default_places_stay() {
             "{path}"
         );
     }
-    for path in [
-        "~/.cache/opencode",
-        "~/.cache/omp",
-        "~/.config",
-        "~",
-        "m",
-        "w",
+    for (path, level) in [
+        ("~/.cache/opencode", Level::Writable),
+        ("~/.cache/omp", Level::Writable),
+        ("~/.config", Level::NoDelete),
+        ("~", Level::NoDelete),
+        ("m", Level::Writable),
+        ("w", Level::Writable),
+        ("m/sessions", Level::AddOnly),
+        ("m/oc.db-wal", Level::AddOnly),
+        ("m/oc.db-shm", Level::AddOnly),
+        ("m/oc.db-journal", Level::AddOnly),
     ] {
-        assert_eq!(plan.level(&world.path(path)), Level::Writable, "{path}");
+        assert_eq!(plan.level(&world.path(path)), level, "{path}");
     }
     assert!(plan.notices.is_empty(), "{:?}", plan.notices);
     assert_eq!(plan.on_attempt, OnAttempt::Report);

@@ -71,6 +71,10 @@ fn every_form_of_variable() {
     );
     assert_eq!(Pattern::parse("${tmp}"), path(vec![Part::Tmp]));
     assert_eq!(
+        Pattern::parse("${vcs}/hooks"),
+        path(vec![Part::Vcs, text("/hooks")])
+    );
+    assert_eq!(
         Pattern::parse("${http_dir}"),
         path(vec![env("http_dir", None)])
     );
@@ -133,6 +137,15 @@ fn problems_and_where_they_are() {
     assert_eq!(
         problem("${temp}/x").1,
         "unknown variable \"temp\"; did you mean \"tmp\"?"
+    );
+    assert_eq!(
+        problem("${vc}").1,
+        "unknown variable \"vc\"; did you mean \"vcs\"?"
+    );
+    assert_eq!(problem("/x/${vcs}").0, 3);
+    assert_eq!(
+        problem("${vcs:-/x}").1,
+        "${vcs} always has a value and takes no default"
     );
     assert_eq!(
         problem("${tmp:-/x}").1,
