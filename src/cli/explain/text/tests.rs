@@ -1,3 +1,5 @@
+//! What is said at each level, of globs, and of what lies beside and above.
+
 use super::*;
 use crate::cli::policies::tests::Machine;
 
