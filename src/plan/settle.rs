@@ -90,7 +90,7 @@ impl Draft<'_> {
                 && other.matcher.glob() == glob.matcher.glob()
                 && other.level == glob.base.place.level
         };
-        if self.index.globs.iter().any(same) {
+        if self.index.globs().iter().any(same) {
             self.rules[glob.base.place.rule.0].effect =
                 Effect::Nothing("another rule says the same".to_owned());
             return Ok(());
