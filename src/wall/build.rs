@@ -219,6 +219,7 @@ impl<'p> Builder<'p> {
 
     /// Grants a folder of devices without those that hold file systems.
     fn visit_devices(&mut self, dir: OwnedFd, stat: Stat) -> Result<(), WallError> {
+        let mount = stat.mount;
         let Ok(entries) = listing(&dir) else {
             return Ok(());
         };
@@ -230,9 +231,9 @@ impl<'p> Builder<'p> {
                         .map_or(true, |stat| file::is_raw_device(&stat))
         };
         let folders = entries.iter().filter(|(_, kind)| *kind == libc::DT_DIR);
-        let deep = folders
-            .clone()
-            .any(|(name, _)| open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir)));
+        let deep = folders.clone().any(|(name, _)| {
+            open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir, mount))
+        });
         if !deep && !entries.iter().any(|(name, kind)| raw(*kind, name)) {
             return self.grant(&dir, stat);
         }
@@ -244,6 +245,8 @@ impl<'p> Builder<'p> {
                 continue;
             };
             match *kind {
+                // What is mounted there (/dev/shm) holds files, as /tmp does.
+                libc::DT_DIR if stat.mount != mount => self.grant(&child, stat)?,
                 libc::DT_DIR => self.visit_devices(child, stat)?,
                 libc::DT_CHR if !file::is_raw_device(&stat) => {
                     self.rule(&child, stat, self.device_rights)?
@@ -255,8 +258,11 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Whether a folder holds block devices, or folders that could.
-fn holds_devices(dir: &OwnedFd) -> bool {
+/// Whether a folder on this mount holds block devices, or folders that could.
+fn holds_devices(dir: &OwnedFd, mount: u64) -> bool {
+    if file::stat(dir.as_fd()).is_ok_and(|stat| stat.mount != mount) {
+        return false;
+    }
     listing(dir).map_or(true, |entries| {
         entries
             .iter()
