@@ -2,8 +2,10 @@
 
 mod aliases;
 mod lookup;
+mod policies;
 mod roots;
 mod trust;
+mod untrusted;
 
 use std::ffi::OsString;
 use std::fs;
