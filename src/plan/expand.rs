@@ -91,19 +91,32 @@ fn texts(
                 } else {
                     host.variable(name).map(OsStr::to_owned)
                 };
-                match (value, default) {
-                    (Some(value), _) => {
-                        *trust = Trust::Surroundings;
-                        vec![value]
-                    }
-                    (None, Some(default)) => self::texts(default, home, host, trust)?,
+                let mut own = Trust::Author;
+                let usual = default
+                    .as_ref()
+                    .map(|default| self::texts(default, home, host, &mut own));
+                let (values, word) = match (value, usual) {
+                    // Who sets a variable to what holds without it says nothing.
+                    (Some(value), Some(Ok(usual))) if same(&usual, &value) => (usual, own),
+                    (Some(value), _) => (vec![value], Trust::Surroundings),
+                    (None, Some(usual)) => (usual?, own),
                     (None, None) => return Err(unset(host, name)),
+                };
+                if word == Trust::Surroundings {
+                    *trust = word;
                 }
+                values
             }
         };
         texts = each(&texts, &values);
     }
     Ok(texts)
+}
+
+/// Whether all texts are the same path as the value.
+fn same(texts: &[OsString], value: &OsStr) -> bool {
+    let value = normalise(Path::new(value));
+    texts.iter().all(|text| normalise(Path::new(text)) == value)
 }
 
 /// Every text with every value after it.
@@ -218,6 +231,15 @@ mod tests {
         assert_eq!(
             run("${X:-~/.codex}/a", &[("X", b"/moved")]),
             surroundings("/moved/a")
+        );
+        assert_eq!(
+            run("${X:-~/.codex}/a", &[("X", b"/home/u/.codex/")]),
+            author("/home/u/.codex/a"),
+            "the value is the default"
+        );
+        assert_eq!(
+            run("${X:-${Y:-/d}}", &[("X", b"/y"), ("Y", b"/y")]),
+            surroundings("/y")
         );
         assert_eq!(run("${X:-${Y:-/d}}", &[("Y", b"/y")]), surroundings("/y"));
         assert_eq!(

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use super::expand::Trust;
 use super::index::{GlobRule, Reach};
 use super::resolve::{Asked, Candidate, Draft, GlobCandidate};
-use super::{Effect, Place, PlanError, RuleId, Via};
+use super::{Effect, Place, PlanError, PlannedRule, RuleId, Via};
 use crate::policy::Level;
+
+/// Why a rule does nothing that says what another one says.
+const SAME: &str = "another rule says the same";
 
 impl Draft<'_> {
     /// guard's own files come first, with all their aliases.
@@ -25,7 +28,9 @@ impl Draft<'_> {
     /// surroundings, the stricter first.
     pub(super) fn settle(&mut self, asked: Asked) -> Result<(), PlanError> {
         let certain = |c: &Candidate| c.trust == Trust::Author || c.place.level == Level::ReadOnly;
-        let (first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
+        let (mut first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
+        // Of equals the author's is the one that the others are measured against.
+        first.sort_by_key(|candidate| candidate.trust == Trust::Surroundings);
         let mut added = Vec::new();
         for candidate in first {
             if candidate.trust == Trust::Surroundings && self.is_home_or_above(&candidate.place) {
@@ -50,9 +55,13 @@ impl Draft<'_> {
         }
         second.sort_by_key(|candidate| candidate.place.level);
         for candidate in second {
+            if self.says_nothing_new(&candidate.place) {
+                self.rules[candidate.place.rule.0].effect = Effect::Nothing(SAME.to_owned());
+                continue;
+            }
             match self
                 .firm_refusal(&candidate)
-                .or_else(|| self.refusal(&candidate))
+                .or_else(|| self.refusal(&candidate, None))
             {
                 Some(why) => self.ignore(candidate.place.rule, &why),
                 None => {
@@ -82,6 +91,19 @@ impl Draft<'_> {
         self.place(place).or(shown)
     }
 
+    /// Whether another rule asked for the same path at a level as loose, with or without success: a variable that names
+    /// the place that holds without it, as login scripts set it.
+    fn says_nothing_new(&self, place: &Place) -> bool {
+        let same = |rule: &PlannedRule| {
+            rule.level >= place.level && rule.targets.iter().any(|target| target.path == place.path)
+        };
+        let others = self.rules.iter().enumerate();
+        place.level > Level::ReadOnly
+            && others
+                .filter(|(number, _)| *number != place.rule.0)
+                .any(|(_, rule)| same(rule))
+    }
+
     /// A glob counts as its directory does.
     fn settle_glob(&mut self, glob: GlobCandidate) -> Result<(), PlanError> {
         let same = |other: &GlobRule| {
@@ -91,13 +113,12 @@ impl Draft<'_> {
                 && other.level == glob.base.place.level
         };
         if self.index.globs().iter().any(same) {
-            self.rules[glob.base.place.rule.0].effect =
-                Effect::Nothing("another rule says the same".to_owned());
+            self.rules[glob.base.place.rule.0].effect = Effect::Nothing(SAME.to_owned());
             return Ok(());
         }
         let refusal = match glob.base.trust {
             Trust::Author => None,
-            Trust::Surroundings => self.refusal(&glob.base),
+            Trust::Surroundings => self.refusal(&glob.base, Some(glob.matcher.glob().glob())),
         };
         match refusal {
             Some(why) => {

@@ -9,19 +9,62 @@ use std::path::Path;
 use super::index::Source;
 use super::resolve::{Candidate, Draft};
 use super::{Place, PlannedRule, Via};
-use crate::policy::{Firmness, Part};
+use crate::policy::{Firmness, Level, Part};
 
 impl Draft<'_> {
-    /// Why a candidate that depends on its surroundings does not get its level; none where it does.
-    pub(super) fn refusal(&self, candidate: &Candidate) -> Option<String> {
+    /// Why a candidate that depends on its surroundings does not get its level; none where it does. `tail` is what a glob
+    /// has after its directory, which is the candidate then.
+    pub(super) fn refusal(&self, candidate: &Candidate, tail: Option<&str>) -> Option<String> {
         let place = &candidate.place;
         let hit = self.index.find(&self.places, &place.path);
-        if place.level <= hit.level {
+        let rule = &self.rules[place.rule.0];
+        let shown = self.show(&place.path);
+        let looser = place.level > hit.level;
+        // A variable that names so much is a mistake worth a word even where all but home is open anyway. The working
+        // directory may well be the root directory.
+        let odd = matches!(rule.lead, Some(Part::Env { .. } | Part::Tmp))
+            && place.level == Level::Writable
+            && hit.source == Source::Default;
+        if (looser || odd) && self.is_home_or_above(place) {
+            return Some(format!("{shown} is or holds the home directory"));
+        }
+        if !looser {
             return None;
         }
-        let shown = self.show(&place.path);
-        if self.is_home_or_above(place) {
-            return Some(format!("{shown} is or holds the home directory"));
+        let around = match hit.source {
+            Source::Default => None,
+            Source::Place(index) => {
+                let around = &self.places[index];
+                let theirs = &self.rules[around.rule.0];
+                let open = self.shows_home(around)
+                    || same_variable(rule, theirs)
+                    || within((rule, tail), place, (theirs, None), around);
+                let words = || match around.path == place.path {
+                    true => format!("{shown} is protected itself"),
+                    false => format!("{shown} is in the protected {}", self.show(&around.path)),
+                };
+                (!open).then(words)
+            }
+            Source::Glob(index) => {
+                let glob = self.index.globs()[index].rule;
+                Some(format!(
+                    "{shown} is protected by {}",
+                    self.rules[glob.0].shown
+                ))
+            }
+        };
+        around.or_else(|| {
+            let root = self.holds(place, tail)?;
+            let root = self.show(&root.path);
+            Some(format!("{shown} holds the protected {root}"))
+        })
+    }
+
+    /// Something stricter below a place that is no concern of its rule.
+    fn holds(&self, place: &Place, tail: Option<&str>) -> Option<&Place> {
+        if tail.is_some_and(|tail| !tail.contains('/') && !tail.contains("**")) {
+            // A glob for entries of its directory reaches no further: what is named there is as specific.
+            return None;
         }
         let rule = &self.rules[place.rule.0];
         // What a variable or a link puts into a workspace keeps its own level there, and does not close the rest: people
@@ -35,33 +78,11 @@ impl Draft<'_> {
                 && other.path != place.path
                 && other.path.starts_with(&place.path)
                 && !same_variable(rule, theirs)
+                && !within((theirs, None), other, (rule, tail), place)
                 && !lent(other)
                 && self.binary != Some(other.rule)
         };
-        if let Some(root) = self.places.iter().find(inside) {
-            return Some(format!(
-                "{shown} holds the protected {}",
-                self.show(&root.path)
-            ));
-        }
-        match hit.source {
-            Source::Default => None,
-            Source::Place(index) => {
-                let around = &self.places[index];
-                let theirs = &self.rules[around.rule.0];
-                let open = self.shows_home(around)
-                    || same_variable(rule, theirs)
-                    || written_within(rule, place, theirs, around);
-                (!open).then(|| format!("{shown} is in the protected {}", self.show(&around.path)))
-            }
-            Source::Glob(index) => {
-                let glob = self.index.globs()[index].rule;
-                Some(format!(
-                    "{shown} is protected by {}",
-                    self.rules[glob.0].shown
-                ))
-            }
-        }
+        self.places.iter().find(inside)
     }
 
     /// Why a candidate cannot be taken whoever wrote it: guard's own files stay closed.
@@ -103,16 +124,22 @@ fn same_variable(a: &PlannedRule, b: &PlannedRule) -> bool {
     }
 }
 
-/// Whether the author wrote one place inside another, and both are reached through the same links.
-fn written_within(rule: &PlannedRule, place: &Place, theirs: &PlannedRule, around: &Place) -> bool {
+/// Whether the author wrote one place inside another, and both are reached through the same links. A rule comes with the
+/// part of its text that is a glob's.
+fn within(
+    (rule, tail): (&PlannedRule, Option<&str>),
+    place: &Place,
+    (theirs, their_tail): (&PlannedRule, Option<&str>),
+    around: &Place,
+) -> bool {
     let authors = |rule: &PlannedRule| matches!(rule.lead, Some(Part::Home | Part::Text(_)));
-    let rest = |whole: &Path, start: &Path| whole.strip_prefix(start).map(Path::to_path_buf);
-    match (
-        rest(Path::new(&rule.shown), Path::new(&theirs.shown)),
-        rest(&place.path, &around.path),
-    ) {
-        // The text of a glob goes on after its directory.
-        (Ok(written), Ok(found)) => authors(rule) && authors(theirs) && written.starts_with(found),
-        _ => false,
-    }
+    let written = written(rule, tail).strip_prefix(written(theirs, their_tail));
+    let found = place.path.strip_prefix(&around.path);
+    authors(rule) && authors(theirs) && written.is_ok() && written.ok() == found.ok()
+}
+
+/// The path of a rule as it is written, without a glob's wildcards.
+fn written<'r>(rule: &'r PlannedRule, tail: Option<&str>) -> &'r Path {
+    let text = tail.and_then(|tail| rule.shown.strip_suffix(tail));
+    Path::new(text.unwrap_or(&rule.shown))
 }

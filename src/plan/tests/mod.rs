@@ -3,8 +3,10 @@
 mod aliases;
 mod explain;
 mod lookup;
+mod policies;
 mod roots;
 mod trust;
+mod untrusted;
 
 use std::ffi::OsString;
 use std::fs;
