@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use globset::GlobMatcher;
+use globset::{Glob, GlobMatcher};
 
 use super::mounts::join;
 use super::{Found, Place, RuleId};
@@ -19,6 +20,39 @@ pub enum Reach {
     OnlyStricter,
 }
 
+/// A glob that is compiled when it is first asked: few of a policy's are, and compiling is slow beside everything else
+/// that is done before a command starts.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    glob: Glob,
+    compiled: OnceLock<GlobMatcher>,
+}
+
+impl Matcher {
+    /// Of a glob.
+    #[must_use]
+    pub fn new(glob: Glob) -> Self {
+        Self {
+            glob,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The glob.
+    #[must_use]
+    pub fn glob(&self) -> &Glob {
+        &self.glob
+    }
+
+    /// Whether the whole of a path matches.
+    #[must_use]
+    pub fn is_match(&self, path: impl AsRef<Path>) -> bool {
+        self.compiled
+            .get_or_init(|| self.glob.compile_matcher())
+            .is_match(path)
+    }
+}
+
 /// A glob of the policy.
 #[derive(Clone, Debug)]
 pub struct GlobRule {
@@ -27,7 +61,7 @@ pub struct GlobRule {
     /// Which part, relative to the directory; empty for the whole of it.
     pub within: PathBuf,
     /// Matches paths relative to the directory.
-    pub matcher: GlobMatcher,
+    pub matcher: Matcher,
     /// The rule.
     pub rule: RuleId,
     /// Its level.
@@ -38,7 +72,7 @@ pub struct GlobRule {
 
 impl GlobRule {
     /// Whether the glob matches exactly this path.
-    fn matches(&self, path: &Path) -> bool {
+    pub fn matches(&self, path: &Path) -> bool {
         let Ok(rest) = path.strip_prefix(&self.base) else {
             return false;
         };

@@ -4,10 +4,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use globset::GlobMatcher;
-
 use super::expand::{Expansion, Trust, expand, show};
-use super::index::Index;
+use super::index::{Index, Matcher};
 use super::layers::Layers;
 use super::walk::{Position, Walked, Walker};
 use super::{
@@ -29,7 +27,7 @@ pub(super) struct Candidate {
 /// A glob that a rule asks for; the candidate is the directory before its first wildcard.
 pub(super) struct GlobCandidate {
     pub(super) base: Candidate,
-    pub(super) matcher: GlobMatcher,
+    pub(super) matcher: Matcher,
 }
 
 /// What a list of rules asks for.
@@ -208,9 +206,8 @@ impl<'h> Draft<'h> {
                 asked.places.extend(self.follow(walked, id, trust));
                 continue;
             };
-            let matcher = compile(tail)
-                .map_err(|source| PlanError::Glob { source })?
-                .compile_matcher();
+            let glob = compile(tail).map_err(|source| PlanError::Glob { source })?;
+            let matcher = Matcher::new(glob);
             // Links are followed to the directory before the wildcard; the directory itself is no place.
             if let Some(base) = self.follow(walked, id, trust).pop() {
                 asked.globs.push(GlobCandidate { base, matcher });

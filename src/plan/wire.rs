@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::index::{GlobRule, Index, Reach};
+use super::index::{GlobRule, Index, Matcher, Reach};
 use super::{Effect, Identity, Kept, Place, Plan, PlannedRule, RuleId, Via};
 use crate::policy::{Firmness, Level, OnAttempt, Origin, compile};
 
@@ -127,7 +127,7 @@ impl Plan {
             index.add_glob(GlobRule {
                 base: glob.base.into(),
                 within: glob.within.into(),
-                matcher: compile(&glob.pattern)?.compile_matcher(),
+                matcher: Matcher::new(compile(&glob.pattern)?),
                 rule: known(glob.rule)?,
                 level: glob.level,
                 reach: if glob.only_stricter {

@@ -26,6 +26,7 @@ const PATH_KEYS: [&str; 2] = ["level", "why"];
 pub fn parse(text: &str, file: &str) -> Result<Policy, PolicyError> {
     Parser {
         text,
+        lines: line_starts(text),
         file,
         policy: file,
     }
@@ -42,6 +43,7 @@ pub(super) fn parse_shipped(
     Some(
         Parser {
             text,
+            lines: line_starts(text),
             file: &format!("policy {name}"),
             policy: name,
         }
@@ -52,6 +54,8 @@ pub(super) fn parse_shipped(
 /// One text that is being parsed.
 struct Parser<'a> {
     text: &'a str,
+    /// The byte where each line starts.
+    lines: Vec<usize>,
     file: &'a str,
     policy: &'a str,
 }
@@ -225,7 +229,7 @@ impl Parser<'_> {
             DeValue::String(_) => (self.level(text, value)?, None),
             _ => return Err(self.wrong(text, "a level or a table of level and why", value)),
         };
-        let (line, column) = place(self.text, key.span().start);
+        let (line, column) = self.place(key.span().start);
         Ok(Rule {
             text: text.to_owned(),
             pattern,
@@ -297,8 +301,16 @@ impl Parser<'_> {
         )
     }
 
+    /// As [`place`].
+    fn place(&self, byte: usize) -> (usize, usize) {
+        let line = self.lines.partition_point(|start| *start <= byte).max(1);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0);
+        let before = self.text.get(start..byte.min(self.text.len()));
+        (line, before.unwrap_or_default().chars().count() + 1)
+    }
+
     fn error(&self, byte: usize, problem: Problem) -> PolicyError {
-        let (line, column) = place(self.text, byte);
+        let (line, column) = self.place(byte);
         PolicyError::Text {
             file: self.file.to_owned(),
             line,
@@ -318,6 +330,12 @@ fn in_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)>
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
+}
+
+/// The byte where each line starts.
+fn line_starts(text: &str) -> Vec<usize> {
+    let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+    std::iter::once(0).chain(breaks).collect()
 }
 
 /// Line and column in characters, both from 1, of a byte of the text.

@@ -4,8 +4,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::Path;
 
-use crate::plan::index::{GlobRule, Reach};
-use crate::plan::mounts::join;
+use crate::plan::index::Reach;
 use crate::plan::{Plan, RuleId};
 use crate::policy::{Firmness, Level};
 
@@ -90,7 +89,7 @@ impl Plan {
             }));
         }
         for glob in self.index.globs() {
-            if let Some(matched) = path.ancestors().find(|above| matches(glob, above)) {
+            if let Some(matched) = path.ancestors().find(|above| glob.matches(above)) {
                 found.push(Contender {
                     rule: glob.rule,
                     level: glob.level,
@@ -101,12 +100,4 @@ impl Plan {
         }
         found
     }
-}
-
-/// Whether a glob matches exactly this path.
-fn matches(glob: &GlobRule, path: &Path) -> bool {
-    path.strip_prefix(&glob.base).is_ok_and(|rest| {
-        let whole = glob.within.as_os_str().is_empty();
-        !(whole && rest.as_os_str().is_empty()) && glob.matcher.is_match(join(&glob.within, rest))
-    })
 }
