@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::snapshot::{Snapshot, set_mtime, set_xattr};
 use super::{Who, programs};
 
-/// Places that the default policy protects and whose state the tests watch. `.pi` is there for its name.
+/// Places that the agents' policies protect and whose state the tests watch. `.pi` is there for its name.
 pub const PROTECTED: &[&str] = &[
     ".pi",
     ".codex",
@@ -172,6 +172,8 @@ impl Home {
             ("PATH", programs::path_for(self.who)),
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "xterm".to_owned()),
+            // What most tests are about: roots that are closed, in a home that is free. Others name their policy.
+            ("GUARD_POLICY", "agents-closed".to_owned()),
             ("TMPDIR", text(&self.tmp())),
             // Short names for the scripts: the protected root, a folder in HOME, a folder outside, the helpers.
             ("P", text(&self.agent())),
