@@ -39,7 +39,7 @@ pub fn run(home: &Home, layout: &Layout, rows: &[Row]) -> Result<(), String> {
     let mut problems = Problems::new();
     let (expected, mut found) = table.control(since)?;
     problems.append(&mut found);
-    home.reset();
+    home.renew();
     problems.extend(table.guarded(&expected, since)?);
     let refused: usize = rows.iter().map(Row::refused).sum();
     say(&format!(
@@ -76,7 +76,7 @@ impl Table<'_> {
         plain.end()?;
         let expected = self.snapshots();
 
-        self.home.reset();
+        self.home.renew();
         self.furnish();
         let mut plain = Stepper::start(self.home, With::Nothing, "damage");
         self.prepare(&mut plain)?;
