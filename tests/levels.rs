@@ -55,7 +55,7 @@ const LAYOUTS: &[Layout] = &[
     Layout {
         name: "everything else read-only",
         areas: ["elsewhere", "e/add", "e/add/wr/nd", "e/add/wr"],
-        policy: "version = 1\ndefault = \"read-only\"\n[paths]\n\
+        policy: "version = 1\ndefault = \"read-only\"\n[paths]\n\"~\" = \"read-only\"\n\
                  \"~/e/add\" = \"add-only\"\n\"~/e/add/wr\" = \"writable\"\n\"~/e/add/wr/nd\" = \"no-delete\"\n",
     },
 ];

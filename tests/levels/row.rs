@@ -1,5 +1,7 @@
 //! One row of the table: what is there before the run, what the guarded program makes, and what it then tries.
 
+use libc::{EACCES, EISDIR, ENOTDIR, ENOTEMPTY, EPERM};
+
 use super::oracle::{Level, Whose};
 
 /// `@0` to `@3` in paths stand for the row's own folder in the area of that level.
@@ -33,16 +35,23 @@ pub struct Act {
 }
 
 impl Act {
+    /// The kernel looks for a name first, then at permission, and only then at what kind it is and whether it is empty.
     pub fn expected(&self) -> i32 {
-        if self.kernel == 0 {
-            self.guard
-        } else {
-            self.kernel
+        match self.kernel {
+            0 => self.guard,
+            ENOTEMPTY | EISDIR | ENOTDIR | EPERM if self.guard != 0 => self.guard,
+            errno => errno,
         }
     }
 
+    /// Whether it is guard that says no.
     pub fn refused(&self) -> bool {
-        self.kernel == 0 && self.guard != 0
+        self.guard != 0 && self.expected() == self.guard
+    }
+
+    /// Whether that is an attempt: a move that has to be made by copying, as between two mounts, is none.
+    pub fn recorded(&self) -> bool {
+        self.refused() && self.guard == EACCES
     }
 }
 
@@ -77,7 +86,7 @@ impl Row {
 
     /// A call that the kernel alone would let through, and whether guard may.
     pub fn act(self, step: impl Into<String>, allowed: bool) -> Self {
-        self.answer(step, 0, if allowed { 0 } else { libc::EACCES })
+        self.answer(step, 0, if allowed { 0 } else { EACCES })
     }
 
     /// A call that fails by what is there, guard or not.
@@ -96,8 +105,9 @@ impl Row {
         self
     }
 
-    pub fn refused(&self) -> usize {
-        self.acts.iter().filter(|act| act.refused()).count()
+    /// How many refusals the record has to hold.
+    pub fn recorded(&self) -> usize {
+        self.acts.iter().filter(|act| act.recorded()).count()
     }
 }
 

@@ -41,7 +41,7 @@ pub fn run(home: &Home, layout: &Layout, rows: &[Row]) -> Result<(), String> {
     problems.append(&mut found);
     home.renew();
     problems.extend(table.guarded(&expected, since)?);
-    let refused: usize = rows.iter().map(Row::refused).sum();
+    let refused: usize = rows.iter().map(Row::recorded).sum();
     say(&format!(
         "levels: {} ({}): {} rows, {} calls, {refused} of them to be refused",
         layout.name,
@@ -99,7 +99,11 @@ impl Table<'_> {
                 .differences(&damaged[number], how)
                 .is_empty();
             // A story goes on after what is refused; only one that ends there can be compared.
-            if same && last + 1 == row.acts.len() && !row.acts[last].silent {
+            if same
+                && last + 1 == row.acts.len()
+                && !row.acts[last].silent
+                && row.acts[last].kernel == 0
+            {
                 problems.push(format!(
                     "DAMAGE: r{number} {}: nothing is changed without guard",
                     row.name
@@ -147,11 +151,11 @@ impl Table<'_> {
                 ));
             }
             let recorded = records.get(&number).copied().unwrap_or(0);
-            if recorded != row.refused() {
+            if recorded != row.recorded() {
                 problems.push(format!(
                     "RECORD: r{number} {}: {recorded} refusals, not {}",
                     row.name,
-                    row.refused()
+                    row.recorded()
                 ));
             }
         }

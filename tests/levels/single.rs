@@ -191,7 +191,7 @@ fn objects(level: Level, origin: Origin, rows: &mut Vec<Row>) {
                 add(step, 0, may_change);
             }
             for (step, errno) in NO_CHANGE {
-                add(step, *errno, true);
+                add(step, *errno, *step != "rmdir %" || may_remove);
             }
         }
         if matches!(kind, Kind::File | Kind::Dir) {
@@ -219,7 +219,7 @@ fn objects(level: Level, origin: Origin, rows: &mut Vec<Row>) {
         }
         if directory {
             add("unlink %", EISDIR, may_remove);
-            add("open WRONLY %", EISDIR, may_change);
+            add("open WRONLY %", EISDIR, true);
             add("mkdir %", EEXIST, true);
         }
     }
