@@ -22,7 +22,7 @@ mod single;
 mod stories;
 
 use std::path::{Path, PathBuf};
-use std::sync::{OnceLock, RwLock};
+use std::sync::OnceLock;
 
 use run::Layout;
 use support::{Home, Who, With, each, steps::Stepper};
@@ -60,16 +60,24 @@ const LAYOUTS: &[Layout] = &[
     },
 ];
 
-/// The first layout is where everything else is tested, most often on ext4 or an overlay. The others are in memory where that
-/// has all that the rows need: another file system, and one that makes a hundred thousand entries in no time.
-fn folder_for(layout: &Layout) -> PathBuf {
+/// Where the homes of a table are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum On {
+    /// Where everything else is tested, most often on ext4 or an overlay.
+    Disk,
+    /// In memory, if that has all that the rows need: another file system, and one that makes a hundred thousand entries in no
+    /// time.
+    Memory,
+}
+
+fn folder_for(on: On) -> PathBuf {
     static MEMORY: OnceLock<bool> = OnceLock::new();
     let shm = Path::new("/dev/shm");
     let usable = || {
         tempfile::NamedTempFile::new_in(shm)
             .is_ok_and(|file| support::snapshot::set_xattr(file.path(), "user.note", b"x"))
     };
-    if layout.areas != LAYOUTS[0].areas && *MEMORY.get_or_init(usable) {
+    if on == On::Memory && *MEMORY.get_or_init(usable) {
         shm.to_owned()
     } else {
         std::env::temp_dir()
@@ -111,17 +119,13 @@ fn possible(home: &Home, rows: Vec<row::Row>) -> Result<Vec<row::Row>, String> {
     Ok(rows.collect())
 }
 
-/// guard looks through all of /dev when it builds the wall, and what it grants there counts against the most that it grants by
-/// itself: a table about such grants waits until the folders in memory are gone.
-static MEMORY_IN_USE: RwLock<()> = RwLock::new(());
-
-fn table(name: &str, layouts: &[Layout], rows: impl Fn() -> Vec<row::Row> + Sync) {
+fn table(name: &str, on: On, layouts: &[Layout], rows: impl Fn() -> Vec<row::Row> + Sync) {
     each(
         name,
         layouts,
         |layout| layout.name.to_owned(),
         |layout, who: Who| {
-            let home = Home::new_in(who, &folder_for(layout));
+            let home = Home::new_in(who, &folder_for(on));
             let rows = possible(&home, rows())?;
             home.renew();
             run::run(&home, layout, &rows)
@@ -129,27 +133,42 @@ fn table(name: &str, layouts: &[Layout], rows: impl Fn() -> Vec<row::Row> + Sync
     );
 }
 
+fn every_fifth(rows: Vec<row::Row>) -> Vec<row::Row> {
+    rows.into_iter().step_by(5).collect()
+}
+
 #[test]
 fn one_place() {
-    let _shared = MEMORY_IN_USE.read();
-    table("one place", LAYOUTS, single::rows);
+    table("one place", On::Memory, LAYOUTS, single::rows);
 }
 
 #[test]
 fn two_places() {
-    let _shared = MEMORY_IN_USE.read();
-    table("two places", LAYOUTS, pairs::rows);
+    table("two places", On::Memory, LAYOUTS, pairs::rows);
 }
 
 #[test]
 fn one_call_after_the_other() {
-    let _shared = MEMORY_IN_USE.read();
-    table("stories", LAYOUTS, stories::rows);
+    table("stories", On::Memory, LAYOUTS, stories::rows);
 }
 
 /// The rows name their own places, so that the areas around them are granted piece by piece.
 #[test]
 fn places_of_their_own() {
-    let _alone = MEMORY_IN_USE.write();
-    table("places", &LAYOUTS[..1], places::rows);
+    table("places", On::Memory, &LAYOUTS[..1], places::rows);
+}
+
+/// Another file system answers by the same rules; nothing of the rows is bound to one layout, so one has to do.
+#[test]
+fn on_disk() {
+    let rows = || {
+        let mut rows = stories::rows();
+        rows.extend(every_fifth(single::rows()));
+        rows.extend(every_fifth(pairs::rows()));
+        rows
+    };
+    table("on disk", On::Disk, &LAYOUTS[..1], rows);
+    table("places on disk", On::Disk, &LAYOUTS[..1], || {
+        every_fifth(places::rows())
+    });
 }
