@@ -52,9 +52,14 @@ pub struct Home {
 
 impl Home {
     pub fn new(who: Who) -> Self {
+        Self::new_in(who, &std::env::temp_dir())
+    }
+
+    /// One below another folder than the system's temporary one.
+    pub fn new_in(who: Who, dir: &Path) -> Self {
         let base = tempfile::Builder::new()
             .prefix("guard-test-")
-            .tempdir()
+            .tempdir_in(dir)
             .unwrap()
             .keep()
             .canonicalize()
@@ -75,6 +80,16 @@ impl Home {
     pub fn reset(&self) {
         remove(&self.base, &self.path);
         remove(&self.base, &self.outside());
+        self.furnish();
+    }
+
+    /// A fresh home at the same place, the old one put aside until the end: ext4 takes a millisecond to make an entry while
+    /// thousands were removed a few seconds ago.
+    pub fn renew(&self) {
+        let number = self.runs.replace(self.runs.get() + 1);
+        for (name, path) in [("home", &self.path), ("outside", &self.outside())] {
+            fs::rename(path, self.base.join(format!("{name}-{number}"))).unwrap();
+        }
         self.furnish();
     }
 

@@ -10,6 +10,7 @@ pub mod home;
 pub mod programs;
 pub mod pty;
 pub mod snapshot;
+pub mod steps;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
