@@ -426,7 +426,7 @@ fn fail_on_attempt() {
 fn the_words_on_stderr() {
     both("words", |who| {
         let home = Home::new(who);
-        let run = home.script(GUARD, "find $P -type f -delete; echo out; true")?;
+        let run = home.script(GUARD, "find $P/npm -type f -delete; echo out; true")?;
         let lines: Vec<&str> = run
             .stderr
             .lines()

@@ -4,6 +4,7 @@
 //   npm test                     removes what it can, and the agent's folder with it
 //   guard -- npm test            the same test, and nothing is lost
 //   TEARDOWN=persistent ...      goes on after an error, as many teardowns do
+//   TEARDOWN=repaired ...        removes the session's own folder, and nothing above it
 //   SESSION_OF=name ...          a session folder of that name, which may have been there before
 import test from "node:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,6 +16,7 @@ if (!existsSync(join(homedir(), ".throwaway-home"))) {
 }
 const agent = process.env.PI_CODING_AGENT_DIR ?? join(homedir(), ".pi", "agent");
 const persistent = process.env.TEARDOWN === "persistent";
+const levels = process.env.TEARDOWN === "repaired" ? 1 : 3;
 
 function sessionFile(project) {
   const name = process.env.SESSION_OF ?? project.replaceAll("/", "-");
@@ -26,10 +28,10 @@ function createSession(file) {
   writeFileSync(file, '{"type":"session"}\n');
 }
 
-// Three levels: the session's folder, sessions/, and the folder of the agent itself.
+// As it was, three levels: the session's folder, sessions/, and the folder of the agent itself.
 function teardown(file, project) {
   let level = dirname(file);
-  for (let n = 0; n < 3 && level !== dirname(level); n++, level = dirname(level)) {
+  for (let n = 0; n < levels && level !== dirname(level); n++, level = dirname(level)) {
     try {
       rmSync(level, { recursive: true, force: true });
     } catch (error) {

@@ -136,16 +136,16 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         } else {
             (Backing::Nothing, Vec::new())
         };
-        start_supervisor(
-            plan,
-            granted,
+        let supervisor = Supervisor::new(
+            Listener::new(listener),
+            territory(plan, granted)?,
             backing,
             target,
-            Listener::new(listener),
+            sink(&events),
             search(workspace, &events),
-            &events,
-            door,
-        )?;
+        )
+        .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
+        start_supervisor(supervisor, door)?;
     }
     drop(events.send(Event::Started(target)));
     Message::Go.send(ours.as_fd());
@@ -206,22 +206,15 @@ fn search(resolve: Option<Resolve>, events: &Sender<Event>) -> Option<Search> {
     resolve.map(|resolve| Search::new(resolve, Box::new(move |text| notice(&events, text))))
 }
 
-fn start_supervisor(
-    plan: Plan,
-    granted: Vec<Mark>,
-    backing: Backing,
-    command: i32,
-    listener: Listener,
-    search: Option<Search>,
-    events: &Sender<Event>,
-    door: Option<Door>,
-) -> Result<(), LaunchError> {
+/// A plan as the supervisor asks it, for a run that starts now.
+fn territory(plan: Plan, granted: Vec<Mark>) -> Result<Territory, LaunchError> {
     let plan = Arc::new(plan);
     let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
     let owned = Owned::from_now().doing("read the clock")?;
-    let territory = Territory::new(plan, granted, links, owned);
-    let supervisor = Supervisor::new(listener, territory, backing, command, sink(events), search)
-        .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
+    Ok(Territory::new(plan, granted, links, owned))
+}
+
+fn start_supervisor(supervisor: Arc<Supervisor>, door: Option<Door>) -> Result<(), LaunchError> {
     supervisor.start().map_err(|error| no_thread(&error))?;
     if let Some(door) = door {
         door.serve(supervisor).map_err(|error| no_thread(&error))?;

@@ -97,10 +97,9 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             };
             let decision = decide_rename(exchange(*flags), &source, &destination, there.or(back));
             let decision = if matches!(decision, Decision::Continue | Decision::Perform)
-                && let Some(Loss(rule)) = loss(
-                    territory,
-                    [(from, &source, &destination), (to, &destination, &source)],
-                ) {
+                && let Some(Loss(rule)) =
+                    loss(territory, *flags, (from, &source), (to, &destination))
+            {
                 Decision::Refuse(Refusal {
                     operation: Operation::Rename,
                     spot: Which::First,
@@ -162,10 +161,20 @@ fn fills(territory: &Territory, from: &Entry, to: &Facts) -> Option<RuleId> {
     territory.would_fill(object, to.path.as_ref()?)
 }
 
-/// What a move would take out of a glob's reach: the folder that moves, or the one that changes places with it.
-fn loss(territory: &Territory, moves: [(&Entry, &Facts, &Facts); 2]) -> Option<Loss> {
-    moves.into_iter().find_map(|(entry, from, to)| {
+/// What a move would take to a looser place, or out of a glob's reach, with a folder that moves: the first, and in an
+/// exchange the second as well.
+fn loss(
+    territory: &Territory,
+    flags: u32,
+    from: (&Entry, &Facts),
+    to: (&Entry, &Facts),
+) -> Option<Loss> {
+    let leaves = |(entry, here): (&Entry, &Facts), there: &Facts| {
         let object = entry.object.as_ref().filter(|object| object.is_dir())?;
-        territory.would_lose(object, from.path.as_ref()?, to.path.as_ref()?)
+        territory.would_lose(object, here.path.as_ref()?, there.path.as_ref()?)
+    };
+    leaves(from, to.1).or_else(|| {
+        let exchange = flags & libc::RENAME_EXCHANGE != 0;
+        exchange.then(|| leaves(to, from.1)).flatten()
     })
 }

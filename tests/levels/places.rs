@@ -65,10 +65,14 @@ fn above(around: Level, level: Level, rows: &mut Vec<Row>) {
     }
     rows.push(there("times").act(format!("utimensat {up}"), may));
     rows.push(there("attributes").act(format!("setxattr {up}"), may));
-    // The place is not there, and the folder is on the way to it all the same.
+    // The place is not there, and the folder is on the way to it all the same; but for a looser one, whose grant nothing
+    // could carry along.
     let empty = |what: &str| row(&format!("the empty folder above, {what}"), around, level);
     rows.push(empty("removed").act(format!("rmdir {up}"), false));
-    rows.push(empty("renamed").act(format!("rename {up} {}", at(around, "new")), false));
+    rows.push(empty("renamed").act(
+        format!("rename {up} {}", at(around, "new")),
+        level > around && change(Whose::Existed, around),
+    ));
 }
 
 /// The place is a folder.

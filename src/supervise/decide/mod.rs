@@ -383,9 +383,7 @@ fn refuse_move(
     if !takes_new(to) {
         return Some(refuse(operation, Which::Second, to));
     }
-    if to.kind.is_none() {
-        return None;
-    }
+    to.kind?;
     let gives_way = match exchange {
         Exchange::Yes => may_move(to, from) && takes_new(from),
         Exchange::No | Exchange::NoReplace => may_replace(from, to),

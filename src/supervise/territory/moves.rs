@@ -106,13 +106,16 @@ impl Territory {
     }
 }
 
+/// Looks at an entry.
+type Look<'a> = &'a dyn Fn() -> Result<Stat, Errno>;
+
 /// Calls `job` for every entry below a directory, with its path from there and a way to look at it, until it says stop.
 ///
 /// # Errors
 /// Something cannot be listed, or there is too much.
 fn look_through(
     source: &Object,
-    job: &mut dyn FnMut(&Path, &dyn Fn() -> Result<Stat, Errno>) -> ControlFlow<()>,
+    job: &mut dyn FnMut(&Path, Look<'_>) -> ControlFlow<()>,
 ) -> Result<(), Errno> {
     let how = OpenHow {
         flags: (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NONBLOCK) as u64,
