@@ -1,13 +1,16 @@
 //! Judging: what one plan says of an action.
 
+use std::os::fd::AsFd;
+
 use super::attempt::{Action, Binding, exchange};
 use super::decide::{Decision, Reason, Refusal, Which, decide, decide_link, decide_rename};
-use super::resolve::{Entry, Spot};
+use super::resolve::{Entry, Object, Spot};
 use super::territory::{Facts, Loss, Made, Territory};
 use crate::plan::RuleId;
 use crate::policy::Level;
 use crate::record::Operation;
 use crate::sys::Errno;
+use crate::sys::file::{self, OpenHow};
 
 /// A decision and what it rests on.
 pub(super) struct Verdict<'a> {
@@ -127,8 +130,17 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             })
         }
         Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => one(spot),
-        Action::Unlink(spot @ Spot::Entry(_), _)
-        | Action::Symlink(_, spot @ Spot::Entry(_))
+        Action::Unlink(spot @ Spot::Entry(at), flags) => {
+            let mut verdict = one(spot)?;
+            if verdict.depends_on_made()
+                && verdict.is_at(Level::NoDelete)
+                && let Some(errno) = removes_nothing(at, *flags)
+            {
+                verdict.decision = Decision::Fail(errno);
+            }
+            Ok(verdict)
+        }
+        Action::Symlink(_, spot @ Spot::Entry(_))
         | Action::Mkdir(spot @ Spot::Entry(_), _)
         | Action::Mknod(spot @ Spot::Entry(_), _, _)
         | Action::Bind(Binding {
@@ -153,6 +165,27 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             territory,
         }),
     }
+}
+
+/// Why a removal would come to nothing anyway. Programs try what they know to fail: a folder that may have become empty,
+/// a name that may be a folder. In the home directory at large that is no attempt worth a word.
+fn removes_nothing(at: &Entry, flags: i32) -> Option<Errno> {
+    let object = at.object.as_ref()?;
+    match (flags & libc::AT_REMOVEDIR != 0, object.is_dir()) {
+        (false, false) => None,
+        (false, true) => Some(Errno::EISDIR),
+        (true, false) => Some(Errno::ENOTDIR),
+        (true, true) => holds_something(object).then_some(Errno::ENOTEMPTY),
+    }
+}
+
+fn holds_something(dir: &Object) -> bool {
+    let how = OpenHow {
+        flags: (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NONBLOCK) as u64,
+        ..OpenHow::default()
+    };
+    let listed = file::open(dir.as_fd(), c".", how).and_then(|dir| file::list(dir.as_fd()));
+    listed.is_ok_and(|entries| !entries.is_empty())
 }
 
 /// The rule of a missing place that would come to exist if what is at `from` moved to `to`.
