@@ -6,7 +6,7 @@
 //! was there before the run, holds nothing protected, and into which the run has moved nothing. After one has been found
 //! none is looked for.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -37,12 +37,14 @@ pub type Resolve = Box<dyn Fn(&Path) -> Option<Found> + Send + Sync>;
 pub struct Search {
     resolve: Resolve,
     found: Box<dyn Fn(String) + Send + Sync>,
-    seen: Mutex<HashSet<i32>>,
+    looks: Mutex<HashMap<i32, u8>>,
     goes_on: AtomicBool,
 }
 
 /// Threads that are remembered as having been looked at.
 const MOST_SEEN: usize = 65_536;
+/// How often a thread is looked at: a shell that opens its terminal may execute a program afterwards.
+const MOST_LOOKS: u8 = 8;
 
 impl Search {
     /// Starts one. `found` is told in words.
@@ -51,7 +53,7 @@ impl Search {
         Self {
             resolve,
             found,
-            seen: Mutex::default(),
+            looks: Mutex::default(),
             goes_on: AtomicBool::new(true),
         }
     }
@@ -61,12 +63,14 @@ impl Search {
         self.goes_on.store(false, Ordering::Relaxed);
     }
 
-    fn is_new(&self, tid: i32) -> bool {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= MOST_SEEN {
-            seen.clear();
+    fn looks_at(&self, tid: i32) -> bool {
+        let mut all = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_SEEN {
+            all.clear();
         }
-        seen.insert(tid)
+        let looks = all.entry(tid).or_default();
+        *looks = looks.saturating_add(1);
+        *looks <= MOST_LOOKS
     }
 }
 
@@ -74,7 +78,7 @@ impl Supervisor {
     /// Takes the repository in which a program was started for the workspace, if one is looked for.
     pub(super) fn look_for_workspace(&self, target: &Target) {
         let Some(search) = &self.search else { return };
-        if !search.goes_on.load(Ordering::Relaxed) || !search.is_new(target.tid) {
+        if !search.goes_on.load(Ordering::Relaxed) || !search.looks_at(target.tid) {
             return;
         }
         let Some(found) = target
