@@ -178,7 +178,11 @@ impl Draft<'_> {
     ) -> Result<Vec<Alias>, PlanError> {
         let host = self.host;
         let mut aliases = Vec::new();
-        if let Some(own) = host.mounts.showing(path)
+        let alone = |own: &Mount| {
+            let elsewhere = |other: &Mount| other.device == own.device && other.id != own.id;
+            own.overlay.is_none() && self.layers.is_empty() && !host.mounts.iter().any(elsewhere)
+        };
+        if let Some(own) = host.mounts.showing(path).filter(|own| !alone(own))
             && let Some(inside) = own.inside(path)
         {
             let spot = (own.device, inside);

@@ -35,10 +35,7 @@ pub fn expand(template: &Template, home: &Path, host: &Host) -> Expansion {
         Ok(texts) => texts,
         Err(why) => return Expansion::Nothing(why),
     };
-    let mut paths: Vec<PathBuf> = texts
-        .iter()
-        .map(|text| normalise(Path::new(text)))
-        .collect();
+    let mut paths: Vec<PathBuf> = texts.into_iter().map(normal).collect();
     if let Some(relative) = paths.iter().find(|path| !path.is_absolute()) {
         // Only a default can do this: ${NAME:-relative}.
         return Expansion::Nothing(format!("{} is not an absolute path", relative.display()));
@@ -63,8 +60,14 @@ fn texts(
     let mut texts = vec![OsString::new()];
     for part in &template.0 {
         let values = match part {
-            Part::Text(plain) => vec![OsString::from(plain)],
-            Part::Home => vec![home.as_os_str().to_owned()],
+            Part::Text(plain) => {
+                texts.iter_mut().for_each(|text| text.push(plain));
+                continue;
+            }
+            Part::Home => {
+                texts.iter_mut().for_each(|text| text.push(home));
+                continue;
+            }
             Part::Workspace => {
                 *trust = Trust::Surroundings;
                 vec![workspace::top(&host.cwd).as_os_str().to_owned()]
@@ -154,6 +157,26 @@ fn absolute(host: &Host, name: &str, home: &Path) -> Option<OsString> {
     value.as_bytes().starts_with(b"/").then(|| value.to_owned())
 }
 
+/// Whether a path is what [`normalise`] would make of it.
+#[must_use]
+pub fn is_normal(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    bytes == b"/"
+        || bytes.strip_prefix(b"/").is_some_and(|names| {
+            let odd = |name: &[u8]| matches!(name, b"" | b"." | b"..");
+            !names.split(|byte| *byte == b'/').any(odd)
+        })
+}
+
+/// As [`normalise`], of a text that is not needed any more: most are normal.
+fn normal(text: OsString) -> PathBuf {
+    let path = PathBuf::from(text);
+    match is_normal(&path) {
+        true => path,
+        false => normalise(&path),
+    }
+}
+
 /// Removes `.`, `..` and doubled slashes, without looking at the disk.
 #[must_use]
 pub fn normalise(path: &Path) -> PathBuf {
@@ -170,11 +193,28 @@ pub fn normalise(path: &Path) -> PathBuf {
     plain
 }
 
+/// What a normal path has after a directory.
+fn below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
+    let bytes = path.as_os_str().as_bytes();
+    let rest = bytes.strip_prefix(directory.as_os_str().as_bytes())?;
+    match rest {
+        [] | [b'/'] => Some(Path::new("")),
+        [b'/', rest @ ..] => Some(Path::new(OsStr::from_bytes(rest))),
+        _ => None,
+    }
+}
+
 /// A path for people: home as `~`, lossy where it is not UTF-8.
 #[must_use]
 pub fn show(path: &Path, homes: &[&Path]) -> String {
+    let normal = is_normal(path);
     for home in homes.iter().filter(|home| **home != Path::new("/")) {
-        if let Ok(rest) = path.strip_prefix(home) {
+        let rest = match normal && is_normal(home) {
+            // The bytes tell, which is far quicker.
+            true => below(path, home),
+            false => path.strip_prefix(home).ok(),
+        };
+        if let Some(rest) = rest {
             let mut text = OsString::from("~");
             if !rest.as_os_str().is_empty() {
                 text.push("/");
@@ -282,6 +322,16 @@ mod tests {
             run("${X:-rel}", &[]),
             nothing("rel is not an absolute path")
         );
+    }
+
+    #[test]
+    fn what_is_normal_stays() {
+        let texts = ["/", "/a", "/a/b.c/..d"];
+        assert!(texts.iter().all(|text| is_normal(Path::new(text))));
+        let texts = [
+            "", "a", "//", "/a/", "/a//b", "/a/.", "/./a", "/a/../b", "/..",
+        ];
+        assert!(!texts.iter().any(|text| is_normal(Path::new(text))));
     }
 
     #[test]

@@ -191,6 +191,7 @@ impl Plan {
         let around = self
             .index
             .hits(&self.places, path)
+            .into_iter()
             .find(|hit| matches!(hit.source, Source::Place(_)))
             .map_or(self.default, |hit| hit.level);
         match hit.source {

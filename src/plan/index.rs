@@ -1,13 +1,13 @@
 //! The lookup: from a path to the rule that holds for it.
 #![forbid(unsafe_code)]
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use globset::{Glob, GlobMatcher};
 
 use super::mounts::join;
+use super::tree::Tree;
 use super::{Found, Place, RuleId};
 use crate::policy::Level;
 
@@ -103,16 +103,25 @@ pub struct Hit {
     pub source: Source,
 }
 
+/// What the rules say of exactly one path.
+#[derive(Debug, Default)]
+struct Here {
+    /// The place.
+    place: Option<usize>,
+    /// The positions of the globs that start from it.
+    globs: Vec<usize>,
+    /// Its number among the paths that no glob can loosen.
+    firm: Option<usize>,
+}
+
 /// Finds places by path.
 #[derive(Debug)]
 pub struct Index {
-    by_path: HashMap<PathBuf, usize>,
+    tree: Tree<Here>,
     /// The globs, in the order of the rules.
     globs: Vec<GlobRule>,
-    /// Their positions, by the directory that they start from.
-    by_base: HashMap<PathBuf, Vec<usize>>,
     /// Paths that no glob can loosen.
-    pub firm: Vec<PathBuf>,
+    firm: Vec<PathBuf>,
     default: Level,
 }
 
@@ -121,9 +130,8 @@ impl Index {
     #[must_use]
     pub fn new(default: Level) -> Self {
         Self {
-            by_path: HashMap::new(),
+            tree: Tree::default(),
             globs: Vec::new(),
-            by_base: HashMap::new(),
             firm: Vec::new(),
             default,
         }
@@ -135,23 +143,31 @@ impl Index {
         &self.globs
     }
 
-    /// Adds a glob.
-    pub fn add_glob(&mut self, glob: GlobRule) {
-        let known = self.by_base.entry(glob.base.clone()).or_default();
-        known.push(self.globs.len());
-        self.globs.push(glob);
+    /// Paths that no glob can loosen.
+    #[must_use]
+    pub fn firm(&self) -> &[PathBuf] {
+        &self.firm
     }
 
-    /// The positions of the globs that start from a directory at or above a path: only these can match it or what it
-    /// lies in.
-    fn above(&self, path: &Path) -> Vec<usize> {
-        if self.globs.is_empty() {
-            return Vec::new();
+    /// Says which paths no glob can loosen.
+    pub fn set_firm(&mut self, paths: Vec<PathBuf>) {
+        for (number, path) in paths.iter().enumerate() {
+            self.tree.at(path).firm.get_or_insert(number);
         }
-        let known = path.ancestors().filter_map(|base| self.by_base.get(base));
-        let mut positions: Vec<usize> = known.flatten().copied().collect();
-        positions.sort_unstable();
-        positions
+        self.firm = paths;
+    }
+
+    /// The first of these that is the path or that it lies in.
+    #[must_use]
+    pub fn firm_above(&self, path: &Path) -> Option<&Path> {
+        let first = self.tree.along(path).filter_map(|here| here.firm).min()?;
+        self.firm.get(first).map(PathBuf::as_path)
+    }
+
+    /// Adds a glob.
+    pub fn add_glob(&mut self, glob: GlobRule) {
+        self.tree.at(&glob.base).globs.push(self.globs.len());
+        self.globs.push(glob);
     }
 
     /// The level of what no rule names.
@@ -167,22 +183,28 @@ impl Index {
 
     /// Adds a place unless an equal path has a level as strict. Says whether it was added.
     pub fn insert(&mut self, places: &mut Vec<Place>, place: Place) -> Option<usize> {
-        if let Some(&index) = self.by_path.get(&place.path) {
+        let here = self.tree.at(&place.path);
+        if let Some(index) = here.place {
             if places[index].level <= place.level {
                 return None;
             }
             places[index] = place;
             return Some(index);
         }
-        self.by_path.insert(place.path.clone(), places.len());
+        here.place = Some(places.len());
         places.push(place);
-        Some(places.len() - 1)
+        here.place
     }
 
     /// The place with exactly this path.
     #[must_use]
     pub fn exact(&self, path: &Path) -> Option<usize> {
-        self.by_path.get(path).copied()
+        self.tree.get(path)?.place
+    }
+
+    /// The numbers of the places at or below a path, in no order.
+    pub fn places_below(&self, path: &Path) -> impl Iterator<Item = usize> {
+        self.tree.below(path).filter_map(|here| here.place)
     }
 
     /// The level of a path.
@@ -208,42 +230,61 @@ impl Index {
     /// What decides for a path.
     #[must_use]
     pub fn find(&self, places: &[Place], path: &Path) -> Hit {
-        let specific = self.hits(places, path).next().unwrap_or(Hit {
+        // Most paths lie below no glob's directory: then the last place on the way decides.
+        let mut last = None;
+        let mut plain = true;
+        for here in self.tree.along(path) {
+            last = here.place.or(last);
+            plain &= here.globs.is_empty();
+        }
+        let none = Hit {
             level: self.default,
             source: Source::Default,
-        });
-        let globs = self.above(path);
-        if globs.is_empty() {
-            return specific;
+        };
+        if plain {
+            return last.map_or(none, |index| hit(places, index));
         }
-        self.ceilings(path, &globs)
+        let way = self.way(path);
+        let specific = self.specific(places, &way).next().unwrap_or(none);
+        self.ceilings(&way)
             .chain([specific])
             .min_by_key(|hit| hit.level)
             .unwrap_or(specific)
     }
 
-    /// Everything that concerns a path, the most specific first, the stricter of equals first.
-    pub fn hits<'a>(
-        &'a self,
-        places: &'a [Place],
-        path: &'a Path,
-    ) -> impl Iterator<Item = Hit> + 'a {
-        let globs = self.above(path);
-        path.ancestors().flat_map(move |prefix| {
-            let place = self.exact(prefix);
-            let place = place.map(|index| Hit {
-                level: places[index].level,
-                source: Source::Place(index),
-            });
-            let mut hits: Vec<Hit> = Vec::new();
-            if !globs.is_empty() {
-                hits.extend(place);
-                hits.extend(self.matching(&globs, prefix, Reach::Full));
-                hits.sort_by_key(|hit| hit.level);
-                return Hits::Several(hits.into_iter());
+    /// What holds around each place, in the order of the places: the level of the directory that it lies in. The root
+    /// directory lies in itself.
+    #[must_use]
+    pub fn around(&self, places: &[Place]) -> Vec<Level> {
+        let mut around: Vec<Level> = places.iter().map(|place| place.level).collect();
+        // Where no glob reaches, one way through the tree tells it of all of them.
+        let mut waiting = vec![(Tree::<Here>::ROOT, None)];
+        while let Some((spot, above)) = waiting.pop() {
+            let here = self.tree.value(spot);
+            if let (Some(index), Some(above)) = (here.place, above) {
+                around[index] = above;
             }
-            Hits::One(place)
-        })
+            let level = here.place.map(|index| places[index].level);
+            let level = level.or(above).unwrap_or(self.default);
+            if here.globs.is_empty() {
+                let below = self.tree.inside(spot);
+                waiting.extend(below.map(|child| (child, Some(level))));
+                continue;
+            }
+            // The place itself has its answer already, and this is the same.
+            for index in self.tree.under(spot).filter_map(|here| here.place) {
+                if let Some(parent) = places[index].path.parent() {
+                    around[index] = self.find(places, parent).level;
+                }
+            }
+        }
+        around
+    }
+
+    /// Everything that concerns a path, the most specific first, the stricter of equals first.
+    #[must_use]
+    pub fn hits(&self, places: &[Place], path: &Path) -> Vec<Hit> {
+        self.specific(places, &self.way(path)).collect()
     }
 
     /// The globs that are stricter than something at or below their directory.
@@ -253,18 +294,45 @@ impl Index {
     ) -> impl Iterator<Item = &'a GlobRule> + 'a {
         self.globs.iter().filter(move |glob| {
             let looser = |level: Level| level > glob.level;
-            let inside = |path: &Path| path.starts_with(&glob.base);
-            let meets =
-                |other: &&GlobRule| inside(&other.base) || glob.base.starts_with(&other.base);
+            let globs = |here: &Here| here.globs.iter().any(|at| looser(self.globs[*at].level));
+            let place = |here: &Here| here.place.is_some_and(|at| looser(places[at].level));
             looser(self.lookup(places, &glob.base).level)
-                || places
-                    .iter()
-                    .any(|place| looser(place.level) && inside(&place.path))
+                || self.tree.along(&glob.base).any(globs)
                 || self
-                    .globs
-                    .iter()
-                    .filter(meets)
-                    .any(|other| looser(other.level))
+                    .tree
+                    .below(&glob.base)
+                    .any(|here| place(here) || globs(here))
+        })
+    }
+
+    /// The way down to a path, with what is known on it.
+    fn way<'a>(&'a self, path: &'a Path) -> Way<'a> {
+        let mut prefixes: Vec<&Path> = path.ancestors().collect();
+        prefixes.reverse();
+        let known: Vec<&Here> = self.tree.along(path).collect();
+        let globs = known.iter().flat_map(|here| &here.globs);
+        let mut globs: Vec<usize> = globs.copied().collect();
+        globs.sort_unstable();
+        Way {
+            prefixes,
+            known,
+            globs,
+        }
+    }
+
+    /// As [`Index::hits`].
+    fn specific<'a>(
+        &'a self,
+        places: &'a [Place],
+        way: &'a Way<'a>,
+    ) -> impl Iterator<Item = Hit> + 'a {
+        let steps = way.prefixes.iter().enumerate().rev();
+        steps.flat_map(move |(depth, prefix)| {
+            let place = way.known.get(depth).and_then(|here| here.place);
+            let mut hits = Vec::from_iter(place.map(|index| hit(places, index)));
+            hits.extend(self.matching(&way.globs, prefix, Reach::Full));
+            hits.sort_by_key(|hit| hit.level);
+            hits
         })
     }
 
@@ -285,40 +353,37 @@ impl Index {
     }
 
     /// What a path cannot be looser than, however specific another rule is.
-    fn ceilings<'a>(
-        &'a self,
-        path: &'a Path,
-        globs: &'a [usize],
-    ) -> impl Iterator<Item = Hit> + 'a {
-        let firm = self
-            .firm
-            .iter()
-            .filter(|firm| path.starts_with(firm))
-            .filter_map(|firm| self.exact(firm));
-        let firm = firm.map(|index| Hit {
+    fn ceilings<'a>(&'a self, way: &'a Way<'a>) -> impl Iterator<Item = Hit> + 'a {
+        let firm = way.known.iter().filter(|here| here.firm.is_some());
+        // Of these one is as good as another, so the first counts.
+        let first = firm.min_by_key(|here| here.firm);
+        let firm = first.and_then(|here| here.place).map(|index| Hit {
             level: Level::ReadOnly,
             source: Source::Place(index),
         });
-        firm.chain(
-            path.ancestors()
-                .flat_map(|prefix| self.matching(globs, prefix, Reach::OnlyStricter)),
+        firm.into_iter().chain(
+            way.prefixes
+                .iter()
+                .rev()
+                .flat_map(|prefix| self.matching(&way.globs, prefix, Reach::OnlyStricter)),
         )
     }
 }
 
-/// The hits of one prefix, without an allocation where there are no globs.
-enum Hits {
-    One(Option<Hit>),
-    Several(std::vec::IntoIter<Hit>),
+/// The way down to a path.
+struct Way<'a> {
+    /// The path and what it lies in, the root directory first.
+    prefixes: Vec<&'a Path>,
+    /// What is known of the first of these.
+    known: Vec<&'a Here>,
+    /// The positions of the globs that start from one of them: only these can match it or what it lies in.
+    globs: Vec<usize>,
 }
 
-impl Iterator for Hits {
-    type Item = Hit;
-
-    fn next(&mut self) -> Option<Hit> {
-        match self {
-            Self::One(hit) => hit.take(),
-            Self::Several(hits) => hits.next(),
-        }
+/// What a place says.
+fn hit(places: &[Place], index: usize) -> Hit {
+    Hit {
+        level: places[index].level,
+        source: Source::Place(index),
     }
 }

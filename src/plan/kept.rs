@@ -83,16 +83,14 @@ impl Draft<'_> {
     /// The places with another level than the directory that they lie in: the stricter ones first, and of these the
     /// policy's own, since the first is the one to name (those that are built in have the last numbers).
     fn differing(&self) -> Vec<(PathBuf, RuleId)> {
-        let level = |path: &Path| self.index.lookup(&self.places, path).level;
-        let around = |place: &Place| place.path.parent().map_or(place.level, level);
-        let stricter = |place: &&Place| place.level < around(place);
-        let granted = |place: &&Place| {
-            place.level == Level::Writable
-                && around(place) < place.level
-                && place.identity.is_some()
-        };
-        let mut strict: Vec<&Place> = self.places.iter().filter(stricter).collect();
-        let mut open: Vec<&Place> = self.places.iter().filter(granted).collect();
+        let around = self.index.around(&self.places);
+        let all = || self.places.iter().zip(&around);
+        let stricter = all().filter(|(place, around)| place.level < **around);
+        let granted = all().filter(|(place, around)| {
+            place.level == Level::Writable && **around < place.level && place.identity.is_some()
+        });
+        let mut strict: Vec<&Place> = stricter.map(|(place, _)| place).collect();
+        let mut open: Vec<&Place> = granted.map(|(place, _)| place).collect();
         strict.sort_by_key(|place| place.rule);
         open.sort_by_key(|place| place.rule);
         let all = strict.into_iter().chain(open);

@@ -49,6 +49,11 @@ impl Layers {
         Ok(layers)
     }
 
+    /// Whether there is no overlay, or none whose folders this process sees.
+    pub(super) fn is_empty(&self) -> bool {
+        self.upper.is_empty() && self.lower.is_empty()
+    }
+
     /// Overlays that show a directory among their layers, or that write into something below it.
     pub(super) fn overlays_over(
         &self,
@@ -57,6 +62,9 @@ impl Layers {
         via: Via,
         found: &mut Vec<Alias>,
     ) {
+        if self.is_empty() {
+            return;
+        }
         let (device, inside) = spot;
         for above in inside.ancestors() {
             let above = (*device, above.to_path_buf());

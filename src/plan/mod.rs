@@ -15,6 +15,7 @@ mod layers;
 mod mounts;
 mod resolve;
 mod settle;
+mod tree;
 mod trust;
 mod walk;
 mod wire;
@@ -34,6 +35,7 @@ pub use explain::{
 };
 pub use host::Host;
 pub use mounts::{Mount, Mounts};
+pub use tree::Tree;
 
 use index::Index;
 
@@ -176,7 +178,8 @@ pub struct Plan {
     /// All ancestors, existing or not, of stricter places and of kept links, that could be moved or removed but for them.
     gaps: HashSet<PathBuf>,
     by_identity: HashMap<Identity, usize>,
-    missing: Vec<usize>,
+    /// Which places are stricter than what is around them where nothing is yet, each by its number.
+    missing: HashSet<usize>,
     strict_globs: Vec<PathBuf>,
 }
 
@@ -201,9 +204,13 @@ impl Plan {
 
     /// Fills in what follows from the rest.
     fn derive(&mut self) {
+        let around = self.index.around(&self.places);
         for (number, place) in self.places.iter().enumerate() {
             match place.identity {
-                None => self.missing.push(number),
+                None if place.level < around[number] => {
+                    self.missing.insert(number);
+                }
+                None => {}
                 Some(identity) => {
                     let known = self.by_identity.entry(identity).or_insert(number);
                     if self.places[*known].level > place.level {
@@ -212,9 +219,6 @@ impl Plan {
                 }
             }
         }
-        let mut missing = std::mem::take(&mut self.missing);
-        missing.retain(|number| self.is_stricter_than_around(&self.places[*number]));
-        self.missing = missing;
         let strict = self.index.strict_globs(&self.places);
         self.strict_globs = strict.map(|glob| glob.base.clone()).collect();
     }
@@ -224,12 +228,6 @@ impl Plan {
     #[must_use]
     pub fn strict_globs(&self) -> &[PathBuf] {
         &self.strict_globs
-    }
-
-    /// Whether a place is stricter than the directory that it lies in.
-    fn is_stricter_than_around(&self, place: &Place) -> bool {
-        let parent = place.path.parent();
-        parent.is_some_and(|parent| place.level < self.lookup(parent).level)
     }
 
     /// Whether `path` could be moved or removed but for a stricter place below it, or a link that keeps its name: then it
@@ -252,11 +250,12 @@ impl Plan {
     }
 
     /// The places at or below `path` that are stricter than what is around them, and where nothing is yet.
-    pub fn missing_below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a Place> {
-        self.missing
-            .iter()
-            .map(|index| &self.places[*index])
-            .filter(move |place| place.path.starts_with(path))
+    pub fn missing_below(&self, path: &Path) -> impl Iterator<Item = &Place> {
+        let below = self.index.places_below(path);
+        let mut missing: Vec<usize> = below.filter(|at| self.missing.contains(at)).collect();
+        // The order of the rules tells which of several is named.
+        missing.sort_unstable();
+        missing.into_iter().map(|index| &self.places[index])
     }
 
     /// A path for people: home as `~`, lossy where it is not UTF-8.

@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::PlanError;
+use super::tree::Tree;
 
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct Overlay {
 pub struct Mounts {
     list: Vec<Mount>,
     /// From a mount's number to the mounts on it, by their points; the last of equals, since it covers the others.
-    children: HashMap<u64, HashMap<PathBuf, usize>>,
+    children: HashMap<u64, Tree<Option<usize>>>,
     top: Option<usize>,
 }
 
@@ -63,11 +64,11 @@ impl Mounts {
 
     /// Arranges mounts, given in the order in which they were made.
     fn new(list: Vec<Mount>) -> Self {
-        let mut children: HashMap<u64, HashMap<PathBuf, usize>> = HashMap::new();
+        let mut children: HashMap<u64, Tree<Option<usize>>> = HashMap::new();
         for (index, mount) in list.iter().enumerate() {
             if mount.parent != mount.id {
                 let on = children.entry(mount.parent).or_default();
-                on.insert(mount.point.clone(), index);
+                *on.at(&mount.point) = Some(index);
             }
         }
         let known: HashSet<u64> = list.iter().map(|mount| mount.id).collect();
@@ -103,16 +104,14 @@ impl Mounts {
     #[must_use]
     pub fn showing(&self, path: &Path) -> Option<&Mount> {
         let mut index = self.top?;
-        let mut prefixes: Vec<&Path> = path.ancestors().collect();
-        prefixes.reverse();
         // Walk down as the kernel does: of the mounts on this one, the first that is met on the way. A stacked mount has
         // the same point as the one below it.
         for _ in 0..self.list.len() {
             let Some(on) = self.children.get(&self.list[index].id) else {
                 break;
             };
-            match prefixes.iter().find_map(|prefix| on.get(*prefix)) {
-                Some(child) => index = *child,
+            match on.along(path).find_map(|mount| *mount) {
+                Some(child) => index = child,
                 None => break,
             }
         }

@@ -140,6 +140,8 @@ impl<'h> Draft<'h> {
     /// Expands rules and follows their links.
     fn read(&mut self, rules: &[Rule]) -> Result<Asked, PlanError> {
         let mut asked = Asked::default();
+        self.rules.reserve(rules.len());
+        asked.places.reserve(rules.len());
         for rule in rules {
             let (template, tail) = match &rule.pattern {
                 Pattern::Path(template) => (template, None),
@@ -326,7 +328,7 @@ impl<'h> Draft<'h> {
             index: self.index,
             gaps,
             by_identity: std::collections::HashMap::new(),
-            missing: Vec::new(),
+            missing: HashSet::new(),
             strict_globs: Vec::new(),
         };
         plan.derive();

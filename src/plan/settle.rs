@@ -20,7 +20,8 @@ impl Draft<'_> {
             .filter_map(|candidate| self.take(candidate))
             .collect();
         self.spread(added)?;
-        self.index.firm = self.places.iter().map(|place| place.path.clone()).collect();
+        let closed = self.places.iter().map(|place| place.path.clone());
+        self.index.set_firm(closed.collect());
         Ok(())
     }
 
@@ -82,7 +83,7 @@ impl Draft<'_> {
             self.places[*index].via != Via::Named && self.shows_home(&self.places[*index])
         });
         match trust {
-            Trust::Author => self.on_word.remove(&place.path),
+            Trust::Author => !self.on_word.is_empty() && self.on_word.remove(&place.path),
             Trust::Surroundings => there.is_none() && self.on_word.insert(place.path.clone()),
         };
         if let Some(index) = shown {
@@ -107,10 +108,11 @@ impl Draft<'_> {
     /// A glob counts as its directory does.
     fn settle_glob(&mut self, glob: GlobCandidate) -> Result<(), PlanError> {
         let same = |other: &GlobRule| {
+            // The cheapest to compare come first.
             other.reach == Reach::Full
-                && other.base == glob.base.place.path
-                && other.matcher.glob() == glob.matcher.glob()
                 && other.level == glob.base.place.level
+                && other.matcher.glob() == glob.matcher.glob()
+                && other.base == glob.base.place.path
         };
         if self.index.globs().iter().any(same) {
             self.rules[glob.base.place.rule.0].effect = Effect::Nothing(SAME.to_owned());

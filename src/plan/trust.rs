@@ -72,27 +72,25 @@ impl Draft<'_> {
         let lent = |other: &Place| {
             rule.lead == Some(Part::Workspace) && self.on_word.contains(&other.path)
         };
-        let inside = |other: &&Place| {
+        let inside = |other: &Place| {
             let theirs = &self.rules[other.rule.0];
             other.level < place.level
                 && other.path != place.path
-                && other.path.starts_with(&place.path)
                 && !same_variable(rule, theirs)
                 && !within((theirs, None), other, (rule, tail), place)
                 && !lent(other)
                 && self.binary != Some(other.rule)
         };
-        self.places.iter().find(inside)
+        // The order of the rules tells which of several is named.
+        let below = self.index.places_below(&place.path);
+        let first = below.filter(|at| inside(&self.places[*at])).min();
+        first.map(|at| &self.places[at])
     }
 
     /// Why a candidate cannot be taken whoever wrote it: guard's own files stay closed.
     pub(super) fn firm_refusal(&self, candidate: &Candidate) -> Option<String> {
         let place = &candidate.place;
-        let firm = self
-            .index
-            .firm
-            .iter()
-            .find(|firm| place.path.starts_with(firm))?;
+        let firm = self.index.firm_above(&place.path)?;
         let own = self.rules[place.rule.0].firmness == Firmness::Firm;
         let looser = place.level > self.index.find(&self.places, firm).level;
         (looser && !own).then(|| format!("{} is guard's own and stays read-only", self.show(firm)))

@@ -1,13 +1,16 @@
 //! Walks a path component by component and notes every symbolic link on the way.
 #![forbid(unsafe_code)]
 
-use std::collections::{HashMap, VecDeque};
-use std::ffi::OsString;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::expand::is_normal;
+use super::tree::{Spot, Tree};
 use super::{Identity, PlanError};
 
 /// As many links as the kernel follows (path_resolution(7)).
@@ -75,7 +78,7 @@ pub struct Walked {
 /// Remembers what it has looked at.
 #[derive(Debug, Default)]
 pub struct Walker {
-    seen: HashMap<PathBuf, Seen>,
+    seen: Tree<Option<Seen>>,
 }
 
 impl Walker {
@@ -84,14 +87,36 @@ impl Walker {
     /// # Errors
     /// Anything but absence and a lack of rights.
     pub fn look(&mut self, path: &Path) -> Result<Seen, PlanError> {
-        if let Some(seen) = self.seen.get(path) {
+        let mut spot = self.seen.start(path);
+        let mut nothing = false;
+        for name in path.components().filter(|part| *part != Component::RootDir) {
+            // In what is missing, or is no directory, there is nothing: the kernel would say so again.
+            nothing |= matches!(self.seen.value(spot), Some(Seen::Missing | Seen::Other(_)));
+            spot = self.seen.grow(spot, name.as_os_str());
+        }
+        self.look_at(spot, || match nothing {
+            true => None,
+            false => Some(path),
+        })
+    }
+
+    /// What is at a spot, which is remembered; `path` tells what to ask the kernel for, if it has to be asked.
+    fn look_at<'p>(
+        &mut self,
+        spot: Spot,
+        path: impl FnOnce() -> Option<&'p Path>,
+    ) -> Result<Seen, PlanError> {
+        if let Some(seen) = self.seen.value(spot) {
             return Ok(seen.clone());
         }
-        let seen = lstat(path).map_err(|source| PlanError::Look {
-            path: path.to_path_buf(),
-            source,
-        })?;
-        self.seen.insert(path.to_path_buf(), seen.clone());
+        let seen = match path() {
+            None => Seen::Missing,
+            Some(path) => lstat(path).map_err(|source| PlanError::Look {
+                path: path.to_path_buf(),
+                source,
+            })?,
+        };
+        *self.seen.value_mut(spot) = Some(seen.clone());
         Ok(seen)
     }
 
@@ -100,6 +125,46 @@ impl Walker {
     /// # Errors
     /// Something on the way cannot be looked at.
     pub fn walk(&mut self, path: &Path) -> Result<Walked, PlanError> {
+        match self.walk_straight(path)? {
+            Some(walked) => Ok(walked),
+            None => self.walk_links(path),
+        }
+    }
+
+    /// Follows a path that is normal already and on which no link lies, as nearly all are: the path is what it says, so
+    /// all there is to learn is how far it exists. None for any other.
+    fn walk_straight(&mut self, path: &Path) -> Result<Option<Walked>, PlanError> {
+        if !is_normal(path) {
+            return Ok(None);
+        }
+        let mut spot = self.seen.start(path);
+        let mut seen = self.look_at(spot, || Some(Path::new("/")))?;
+        let mut names = path.components();
+        names.next();
+        while let Some(name) = names.next() {
+            let Seen::Directory(_) = seen else { break };
+            spot = self.seen.grow(spot, name.as_os_str());
+            let rest = names.as_path().as_os_str().len();
+            seen = self.look_at(spot, || Some(without_last(path, rest)))?;
+            if let Seen::Link(..) = seen {
+                return Ok(None);
+            }
+            // As far as there is something: a file on the way ends it as well.
+            if let Seen::Other(_) = seen
+                && rest > 0
+            {
+                seen = Seen::Missing;
+            }
+        }
+        Ok(Some(Walked {
+            path: Some(path.to_path_buf()),
+            identity: seen.identity(),
+            links: Vec::new(),
+        }))
+    }
+
+    /// Follows any path, component by component.
+    fn walk_links(&mut self, path: &Path) -> Result<Walked, PlanError> {
         let mut at = PathBuf::from("/");
         let mut ahead = names(path);
         let mut links = Vec::new();
@@ -153,6 +218,16 @@ impl Walker {
             links,
         })
     }
+}
+
+/// The start of a normal path, without the last so many bytes of names and the slash before them.
+fn without_last(path: &Path, rest: usize) -> &Path {
+    let bytes = path.as_os_str().as_bytes();
+    let end = match rest {
+        0 => bytes.len(),
+        rest => bytes.len() - rest - 1,
+    };
+    Path::new(OsStr::from_bytes(&bytes[..end]))
 }
 
 /// The components of a path, `..` included.

@@ -90,7 +90,7 @@ impl Plan {
                 })
                 .collect(),
             globs: self.index.globs().iter().map(WireGlob::new).collect(),
-            firm: self.index.firm.iter().map(path).collect(),
+            firm: self.index.firm().iter().map(path).collect(),
             home: path(&self.home),
             named_home: path(&self.named_home),
         };
@@ -137,7 +137,7 @@ impl Plan {
                 },
             });
         }
-        index.firm = wire.firm.into_iter().map(PathBuf::from).collect();
+        index.set_firm(wire.firm.into_iter().map(PathBuf::from).collect());
         let mut kept = Vec::new();
         for (path, dev, ino, rule) in wire.kept {
             kept.push(Kept {
@@ -159,7 +159,7 @@ impl Plan {
             index,
             gaps: HashSet::new(),
             by_identity: HashMap::new(),
-            missing: Vec::new(),
+            missing: HashSet::new(),
             strict_globs: Vec::new(),
         };
         plan.derive();

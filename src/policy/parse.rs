@@ -33,22 +33,21 @@ pub fn parse(text: &str, file: &str) -> Result<Policy, PolicyError> {
     .policy(&mut BTreeSet::new())
 }
 
-/// Parses a shipped policy; none when there is none of this name.
+/// A shipped policy; none when there is none of this name. Its text was taken apart when guard was built.
 pub(super) fn parse_shipped(
     name: &str,
     seen: &mut BTreeSet<String>,
 ) -> Option<Result<Policy, PolicyError>> {
-    let text = shipped::text(name)?;
+    let table = shipped::table(name)?;
     seen.insert(name.to_owned());
-    Some(
-        Parser {
-            text,
-            lines: line_starts(text),
-            file: &format!("policy {name}"),
-            policy: name,
-        }
-        .policy(seen),
-    )
+    let file = format!("policy {name}");
+    let parser = Parser {
+        text: "",
+        lines: Vec::new(),
+        file: &file,
+        policy: name,
+    };
+    Some(parser.table(table, seen))
 }
 
 /// One text that is being parsed.
@@ -88,6 +87,31 @@ impl Parser<'_> {
         self.with_includes(head, seen)
     }
 
+    /// The same, of a text that was taken apart already.
+    fn table(
+        &self,
+        table: &shipped::Table,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<Policy, PolicyError> {
+        let include = table.include.iter().map(|name| ((*name).to_owned(), 0..0));
+        let mut head = Head {
+            default: table.default,
+            on_attempt: table.fail_on_attempt.map(on_attempt),
+            include: include.collect(),
+            rules: Vec::with_capacity(table.rules.len()),
+            versions: 1,
+        };
+        for line in table.rules {
+            let pattern = Pattern::parse(line.path)
+                .map_err(|fault| self.error(fault.offset, fault.problem.into()))?;
+            let place = (line.line, line.column);
+            let why = line.why.map(str::to_owned);
+            head.rules
+                .push(self.made(line.path, pattern, (line.level, why), place));
+        }
+        self.with_includes(head, seen)
+    }
+
     /// Adds what is included. A key of the including policy wins; else the strictest of the included ones.
     fn with_includes(
         &self,
@@ -96,7 +120,7 @@ impl Parser<'_> {
     ) -> Result<Policy, PolicyError> {
         let mut default = None;
         let mut on_attempt = OnAttempt::Report;
-        let mut rules = head.rules;
+        let mut below = Vec::new();
         for (name, span) in head.include {
             if seen.contains(&name) {
                 continue;
@@ -110,8 +134,12 @@ impl Parser<'_> {
             if included.on_attempt == OnAttempt::Fail {
                 on_attempt = OnAttempt::Fail;
             }
-            rules.extend(included.rules);
+            below.push(included.rules);
         }
+        let mut rules = head.rules;
+        // Hundreds of rules: they are moved once.
+        rules.reserve_exact(below.iter().map(Vec::len).sum());
+        rules.extend(below.into_iter().flatten());
         Ok(Policy {
             name: self.policy.to_owned(),
             default: head.default.or(default).unwrap_or(Level::Writable),
@@ -140,11 +168,7 @@ impl Parser<'_> {
                     .get_ref()
                     .as_bool()
                     .ok_or_else(|| self.wrong("fail-on-attempt", "true or false", value))?;
-                head.on_attempt = Some(if on {
-                    OnAttempt::Fail
-                } else {
-                    OnAttempt::Report
-                });
+                head.on_attempt = Some(on_attempt(on));
                 Ok(())
             }
             "paths" => {
@@ -229,8 +253,19 @@ impl Parser<'_> {
             DeValue::String(_) => (self.level(text, value)?, None),
             _ => return Err(self.wrong(text, "a level or a table of level and why", value)),
         };
-        let (line, column) = self.place(key.span().start);
-        Ok(Rule {
+        let place = self.place(key.span().start);
+        Ok(self.made(text, pattern, (level, why), place))
+    }
+
+    /// A rule that was found at a line and column.
+    fn made(
+        &self,
+        text: &str,
+        pattern: Pattern,
+        (level, why): (Level, Option<String>),
+        (line, column): (usize, usize),
+    ) -> Rule {
+        Rule {
             text: text.to_owned(),
             pattern,
             level,
@@ -242,7 +277,7 @@ impl Parser<'_> {
                 column,
             },
             firmness: Firmness::Ordinary,
-        })
+        }
     }
 
     /// `{ level = "...", why = "..." }`.
@@ -317,6 +352,14 @@ impl Parser<'_> {
             column,
             problem,
         }
+    }
+}
+
+/// What `fail-on-attempt` says.
+fn on_attempt(fail: bool) -> OnAttempt {
+    match fail {
+        true => OnAttempt::Fail,
+        false => OnAttempt::Report,
     }
 }
 

@@ -124,7 +124,8 @@ impl Reader<'_> {
     /// Text and variables up to the end; backslashes stay in the text.
     fn template(&mut self, within: Within) -> Result<Vec<Part>, Fault> {
         let mut parts = Vec::new();
-        let mut text = String::new();
+        // Most of what is left is one piece of text, which then need not grow.
+        let mut text = String::with_capacity(self.chars.size_hint().1.unwrap_or_default());
         if self.chars.peek() == Some(&'~') {
             self.next();
             match (self.chars.peek(), within) {
@@ -250,6 +251,7 @@ fn variable(
 fn literal(parts: Vec<Part>) -> Result<Template, PatternProblem> {
     let plain = |part| match part {
         Part::Text(text) if wildcard(&text).is_some() => Err(PatternProblem::GlobInDefault),
+        Part::Text(text) if !text.contains('\\') => Ok(Part::Text(text)),
         Part::Text(text) => Ok(Part::Text(unescape(&text))),
         other => Ok(other),
     };

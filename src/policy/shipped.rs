@@ -3,30 +3,21 @@
 
 use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template};
 
-/// Name and text of each shipped policy.
-const SHIPPED: [(&str, &str); 13] = [
-    ("default", include_str!("../../policies/default.toml")),
-    ("ci", include_str!("../../policies/ci.toml")),
-    ("test", include_str!("../../policies/test.toml")),
-    ("strict", include_str!("../../policies/strict.toml")),
-    ("agents", include_str!("../../policies/agents.toml")),
-    (
-        "agents-closed",
-        include_str!("../../policies/agents-closed.toml"),
-    ),
-    ("caches", include_str!("../../policies/caches.toml")),
-    (
-        "credentials",
-        include_str!("../../policies/credentials.toml"),
-    ),
-    ("pi", include_str!("../../policies/pi.toml")),
-    (
-        "claude-code",
-        include_str!("../../policies/claude-code.toml"),
-    ),
-    ("codex", include_str!("../../policies/codex.toml")),
-    ("opencode", include_str!("../../policies/opencode.toml")),
-    ("omp", include_str!("../../policies/omp.toml")),
+/// The name of each shipped policy: `policies/NAME.toml`.
+const NAMES: [&str; 13] = [
+    "default",
+    "ci",
+    "test",
+    "strict",
+    "agents",
+    "agents-closed",
+    "caches",
+    "credentials",
+    "pi",
+    "claude-code",
+    "codex",
+    "opencode",
+    "omp",
 ];
 
 /// What [`Rule::policy`] and [`Origin::file`] say for rules that no file holds.
@@ -34,17 +25,42 @@ pub const BUILT_IN: &str = "built in";
 
 /// The names of the shipped policies, the default first.
 #[must_use]
-pub fn names() -> [&'static str; SHIPPED.len()] {
-    SHIPPED.map(|(name, _)| name)
+pub fn names() -> [&'static str; NAMES.len()] {
+    NAMES
 }
 
-/// The text of a shipped policy.
-#[must_use]
-pub fn text(name: &str) -> Option<&'static str> {
-    SHIPPED
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, text)| *text)
+/// A shipped policy, taken apart when guard was built (`build.rs`).
+pub(super) struct Table {
+    /// Its `default`.
+    pub(super) default: Option<Level>,
+    /// Its `fail-on-attempt`.
+    pub(super) fail_on_attempt: Option<bool>,
+    /// Its `include`.
+    pub(super) include: &'static [&'static str],
+    /// Its `[paths]`, in the order of the text.
+    pub(super) rules: &'static [Line],
+}
+
+/// One line of `[paths]`.
+pub(super) struct Line {
+    /// The path or glob as written.
+    pub(super) path: &'static str,
+    /// What may happen to it.
+    pub(super) level: Level,
+    /// Why.
+    pub(super) why: Option<&'static str>,
+    /// Line, from 1.
+    pub(super) line: usize,
+    /// Column in characters, from 1.
+    pub(super) column: usize,
+}
+
+include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// A shipped policy, taken apart.
+pub(super) fn table(name: &str) -> Option<&'static Table> {
+    let known = |(known, _): &&(&str, Table)| *known == name;
+    TABLES.iter().find(known).map(|(_, table)| table)
 }
 
 /// The rules that hold under every policy: guard's own files are firm; devices and `/proc` stay usable under a strict

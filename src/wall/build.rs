@@ -1,10 +1,10 @@
 //! From a plan to the rules: which directories are granted.
 
-use std::collections::HashSet;
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use landlock::{
     ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
@@ -12,7 +12,7 @@ use landlock::{
 };
 
 use super::{NEEDED_VERSION, Wall, WallError};
-use crate::plan::{Identity, Plan};
+use crate::plan::{Identity, Plan, Tree};
 use crate::policy::Level;
 use crate::sys::file::{self, OpenHow, Stat};
 use crate::sys::{Errno, process};
@@ -71,8 +71,10 @@ struct Builder<'p> {
     ruleset: RulesetCreated,
     directory_rights: BitFlags<AccessFs>,
     device_rights: BitFlags<AccessFs>,
-    /// Directories below which another level holds somewhere.
-    mixed: HashSet<PathBuf>,
+    /// All places, and the directories below which another level holds somewhere, which say so.
+    known: Tree<bool>,
+    /// The directories from which strict globs reach down.
+    globs: Tree<bool>,
     /// What must not be granted, whatever name it is met under.
     reserved: HashSet<Identity>,
     granted: Vec<Stat>,
@@ -80,34 +82,32 @@ struct Builder<'p> {
 
 impl<'p> Builder<'p> {
     fn new(plan: &'p Plan, ruleset: RulesetCreated, handled: BitFlags<AccessFs>) -> Self {
-        let writable = |path: &Path| plan.lookup(path).level == Level::Writable;
-        let mut mixed = HashSet::new();
+        let mut known = Tree::default();
+        // Each directory is above many places, so what is known of it is not worked out again.
+        let mut writable: HashMap<&'p Path, bool> = HashMap::new();
+        let mut is_writable = |path: &'p Path| {
+            *writable
+                .entry(path)
+                .or_insert_with(|| plan.lookup(path).level == Level::Writable)
+        };
         for place in &plan.places {
+            known.at(&place.path);
             for above in place.path.ancestors().skip(1) {
-                if writable(above) != (place.level == Level::Writable) {
-                    mixed.insert(above.to_path_buf());
+                if is_writable(above) != (place.level == Level::Writable) {
+                    mix(&mut known, above);
+                    break;
                 }
             }
         }
-        // A directory on the way to a mixed one has to be gone through as well.
-        let ways: Vec<PathBuf> = mixed
-            .iter()
-            .flat_map(|path| path.ancestors().skip(1))
-            .map(Path::to_path_buf)
-            .collect();
-        mixed.extend(ways);
-        mixed.extend(
-            plan.strict_globs()
-                .iter()
-                .flat_map(|base| base.ancestors().skip(1))
-                .map(Path::to_path_buf),
-        );
-        mixed.extend(
-            plan.kept
-                .iter()
-                .flat_map(|kept| kept.path.ancestors().skip(1))
-                .map(Path::to_path_buf),
-        );
+        let mut globs = Tree::default();
+        for base in plan.strict_globs() {
+            *globs.at(base) = true;
+        }
+        let bases = plan.strict_globs().iter();
+        let kept = plan.kept.iter().map(|kept| &kept.path);
+        for above in bases.chain(kept).filter_map(|path| path.parent()) {
+            mix(&mut known, above);
+        }
         let protected = plan
             .places
             .iter()
@@ -122,7 +122,8 @@ impl<'p> Builder<'p> {
             // No wall lets anyone make a block device: that would be a way below every file system.
             directory_rights: handled & !BitFlags::from(AccessFs::MakeBlock),
             device_rights: AccessFs::WriteFile | AccessFs::Truncate,
-            mixed,
+            known,
+            globs,
             reserved,
             granted: Vec::new(),
         }
@@ -142,16 +143,13 @@ impl<'p> Builder<'p> {
             dev: stat.dev,
             ino: stat.ino,
         });
-        let below_glob = self
-            .plan
-            .strict_globs()
-            .iter()
-            .any(|base| path.starts_with(base));
+        let mixed = self.known.get(path) == Some(&true);
+        let below_glob = self.globs.along(path).any(|strict| *strict);
         let system = path == Path::new("/dev") || path == Path::new("/proc");
-        if below_glob && !system && !self.mixed.contains(path) {
+        if below_glob && !system && !mixed {
             return Ok(());
         }
-        if !self.mixed.contains(path) {
+        if !mixed {
             if !reserved && self.plan.lookup(path).level == Level::Writable {
                 return if path == Path::new("/dev") {
                     self.visit_devices(dir, stat)
@@ -184,16 +182,8 @@ impl<'p> Builder<'p> {
         match entries {
             Some(entries) => entries,
             None => {
-                let known: HashSet<OsString> = self
-                    .mixed
-                    .iter()
-                    .chain(self.plan.places.iter().map(|place| &place.path))
-                    .filter_map(|below| below.strip_prefix(path).ok()?.components().next())
-                    .map(|name| name.as_os_str().to_owned())
-                    .collect();
-                let names = known
-                    .into_iter()
-                    .filter_map(|name| CString::new(name.into_vec()).ok());
+                let names = self.known.children(path);
+                let names = names.filter_map(|name| CString::new(name.as_bytes()).ok());
                 names.map(|name| (name, libc::DT_UNKNOWN)).collect()
             }
         }
@@ -268,6 +258,16 @@ fn holds_devices(dir: &OwnedFd, mount: u64) -> bool {
             .iter()
             .any(|(_, kind)| matches!(*kind, libc::DT_BLK | libc::DT_DIR | libc::DT_UNKNOWN))
     })
+}
+
+/// Notes that another level holds somewhere below a directory, and so below those that it lies in: on the way to it they
+/// have to be gone through as well.
+fn mix(known: &mut Tree<bool>, directory: &Path) {
+    for above in directory.ancestors() {
+        if std::mem::replace(known.at(above), true) {
+            break;
+        }
+    }
 }
 
 fn open_path(dir: Option<&OwnedFd>, name: &CStr) -> Result<OwnedFd, Errno> {

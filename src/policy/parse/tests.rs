@@ -186,3 +186,23 @@ fn every_shipped_policy_parses() {
         assert_eq!(fails, name == "ci");
     }
 }
+
+#[test]
+fn what_was_taken_apart_at_build_time_is_what_the_text_says() {
+    for name in shipped::names() {
+        let file = format!("{}/policies/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(file).unwrap();
+        let parser = Parser {
+            text: &text,
+            lines: line_starts(&text),
+            file: &format!("policy {name}"),
+            policy: name,
+        };
+        let read = parser.policy(&mut BTreeSet::from([name.to_owned()]));
+        let built = parse_shipped(name, &mut BTreeSet::new()).unwrap();
+        assert_eq!(
+            format!("{:?}", built.unwrap()),
+            format!("{:?}", read.unwrap())
+        );
+    }
+}
