@@ -107,6 +107,16 @@ impl Host {
         Ok(Home { path, notice })
     }
 
+    /// The home directory in the user database, where there is one and `$HOME` names another: programs ask either.
+    #[must_use]
+    pub fn other_home(&self) -> Option<PathBuf> {
+        let other = self.passwd_home.clone()?;
+        let real = other.canonicalize().ok().filter(|path| path.is_dir())?;
+        let home = self.home().ok()?.path;
+        let same = home.canonicalize().is_ok_and(|home| home == real);
+        (other.is_absolute() && !same && !is_root(&other)).then_some(other)
+    }
+
     /// The repository of the working directory, or the working directory.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Makes a [`Plan`]: expands every rule, follows its links, and settles which rules hold.
 #![forbid(unsafe_code)]
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -47,8 +48,10 @@ pub(super) struct Draft<'h> {
     pub(super) named_home: PathBuf,
     /// The same, canonical.
     pub(super) home: PathBuf,
-    /// The identities of the home directory and of every directory above it.
+    /// The identities of the home directory and of every directory above it; of that in the user database as well.
     pub(super) home_chain: HashSet<Identity>,
+    /// The home directory in the user database, if that is another one.
+    other_home: Option<PathBuf>,
     /// Links on the way to the home directory: they are the machine's own.
     home_links: HashSet<PathBuf>,
     pub(super) rules: Vec<PlannedRule>,
@@ -74,7 +77,8 @@ impl Plan {
         host: &Host,
     ) -> Result<Self, PlanError> {
         let mut draft = Draft::new(policy.default, host)?;
-        let base = draft.read(&policy.rules)?;
+        let mut base = draft.read(&policy.rules)?;
+        draft.close_home(&mut base);
         let own = draft.read(workspace.map_or(&[][..], |policy| &policy.rules))?;
         let (firm, weak) = draft.built_in()?;
         draft.close(firm)?;
@@ -101,8 +105,17 @@ impl<'h> Draft<'h> {
         let mut walker = Walker::default();
         let walked = walker.walk(&named.path)?;
         let home = walked.path.unwrap_or_else(|| named.path.clone());
+        let other_home = host.other_home();
+        let other = match &other_home {
+            Some(other) => walker.walk(other)?.path,
+            None => None,
+        };
         let mut home_chain = HashSet::new();
-        for directory in home.ancestors() {
+        for directory in [Some(&home), other.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(|home| home.ancestors())
+        {
             home_chain.extend(walker.look(directory)?.identity());
         }
         let layers = Layers::find(&host.mounts, &mut walker)?;
@@ -121,6 +134,7 @@ impl<'h> Draft<'h> {
             named_home: super::expand::normalise(&named.path),
             home,
             home_chain,
+            other_home,
             home_links: walked.links.into_iter().map(|link| link.path).collect(),
             rules: Vec::new(),
             places: Vec::new(),
@@ -171,10 +185,61 @@ impl<'h> Draft<'h> {
                     }
                     let id = self.plan(rule, shown, lead(template), Effect::Holds);
                     self.ask(&mut asked, id, tail, &paths, trust)?;
+                    self.ask_other_home(&mut asked, id, template, tail)?;
                 }
             }
         }
         Ok(asked)
+    }
+
+    /// Asks for what a rule protects in the home directory of the user database as well: the environment's word must not
+    /// open it, and nothing there is made looser than that.
+    fn ask_other_home(
+        &mut self,
+        asked: &mut Asked,
+        id: RuleId,
+        template: &Template,
+        tail: Option<&String>,
+    ) -> Result<(), PlanError> {
+        let Some(other) = &self.other_home else {
+            return Ok(());
+        };
+        if self.rules[id.0].level == Level::Writable || !mentions_home(template) {
+            return Ok(());
+        }
+        match expand(template, other, self.host) {
+            Expansion::Paths(paths, trust) => self.ask(asked, id, tail, &paths, trust),
+            Expansion::Nothing(_) => Ok(()),
+        }
+    }
+
+    /// Where `$HOME` names something that is protected in the home directory of the user database, no line for `~` makes
+    /// anything there looser.
+    fn close_home(&mut self, asked: &mut Asked) {
+        if self.other_home.is_none() {
+            return;
+        }
+        let home = self.home.clone();
+        let above = |c: &&Candidate| home.starts_with(&c.place.path) && c.place.path != home;
+        let equal = |c: &&Candidate| home == c.place.path;
+        let places = asked.places.iter();
+        let strict = places
+            .filter(|c| above(c) || equal(c))
+            .map(|c| (c.place.path.as_os_str().len(), c.place.level));
+        // The most specific counts, the stricter of equals.
+        let Some((_, level)) = strict.max_by_key(|(depth, level)| (*depth, Reverse(*level))) else {
+            return;
+        };
+        if level >= Level::NoDelete {
+            return;
+        }
+        let inside = |c: &Candidate| c.place.path.starts_with(&home) && c.place.level > level;
+        asked.places.retain(|candidate| !inside(candidate));
+        asked.globs.retain(|glob| !inside(&glob.base));
+        self.notices.push(format!(
+            "HOME is {}, which is {level}: no line for \"~\" makes anything there looser",
+            home.display()
+        ));
     }
 
     /// Notes a rule and gives it its number.
@@ -340,4 +405,16 @@ impl<'h> Draft<'h> {
 fn lead(template: &Template) -> Option<&Part> {
     let variable = |part: &&Part| matches!(part, Part::Env { .. });
     template.0.iter().find(variable).or(template.0.first())
+}
+
+/// Whether a path starts in the home directory, by itself or by a default.
+fn mentions_home(template: &Template) -> bool {
+    template.0.iter().any(|part| match part {
+        Part::Home => true,
+        Part::Env {
+            default: Some(default),
+            ..
+        } => mentions_home(default),
+        _ => false,
+    })
 }

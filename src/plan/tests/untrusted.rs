@@ -370,3 +370,50 @@ fn version_control_wherever_it_is() {
         Level::AddOnly
     );
 }
+
+/// Programs ask the environment or the user database where home is: what either says is protected.
+#[test]
+fn home_in_the_environment_and_home_in_the_user_database() {
+    let mut world = World::new();
+    let real = world.dir("real");
+    for folder in ["real/.pi/agent", "real/proj", "other", "home"] {
+        world.dir(folder);
+    }
+    let resolve = |world: &World| {
+        let host = Host {
+            passwd_home: Some(real.clone()),
+            ..world.host()
+        };
+        Plan::resolve(&load("default").unwrap(), None, &host).unwrap()
+    };
+    for (home, path, level) in [
+        ("home", "real/.pi/agent/x", Level::ReadOnly),
+        ("home", "real/.pi/agent/sessions/x", Level::AddOnly),
+        ("home", "real/x", Level::NoDelete),
+        ("home", "home/x", Level::NoDelete),
+        ("home", "home/.pi/agent/x", Level::ReadOnly),
+        ("home", "home/.cache/x", Level::Writable),
+        ("real", "real/.cache/x", Level::Writable),
+        ("real", "other/x", Level::Writable),
+        // It names what is protected.
+        ("real/.pi/agent", "real/.pi/agent/x", Level::ReadOnly),
+        ("real/.pi/agent", "real/.pi/agent/.cache/x", Level::ReadOnly),
+        ("real/.pi/agent", "real/.ssh/x", Level::ReadOnly),
+        ("real/.pi/agent", "real/x", Level::NoDelete),
+    ] {
+        world.set("HOME", world.path(home));
+        let plan = resolve(&world);
+        assert_eq!(plan.level(&world.path(path)), level, "HOME={home}: {path}");
+        let odd = said(&plan, "makes anything there looser");
+        assert_eq!(odd, home == "real/.pi/agent", "{:?}", plan.notices);
+    }
+    world.set("HOME", world.path("home"));
+    world.cwd = world.path("real/proj");
+    assert_eq!(
+        resolve(&world).level(&world.path("real/proj/x")),
+        Level::Writable,
+        "a workspace in the other home"
+    );
+    world.cwd = real.clone();
+    assert_eq!(resolve(&world).level(&real.join("x")), Level::NoDelete);
+}
