@@ -36,6 +36,8 @@ pub(super) struct GlobCandidate {
 pub(super) struct Asked {
     pub(super) places: Vec<Candidate>,
     pub(super) globs: Vec<GlobCandidate>,
+    /// Of the places, those in the home directory of the user database where `$HOME` names another.
+    other_home: Vec<(PathBuf, Level)>,
 }
 
 /// A plan in the making.
@@ -208,7 +210,14 @@ impl<'h> Draft<'h> {
             return Ok(());
         }
         match expand(template, other, self.host) {
-            Expansion::Paths(paths, trust) => self.ask(asked, id, tail, &paths, trust),
+            Expansion::Paths(paths, trust) => {
+                let before = asked.places.len();
+                self.ask(asked, id, tail, &paths, trust)?;
+                let new = asked.places[before..].iter();
+                let new: Vec<_> = new.map(|c| (c.place.path.clone(), c.place.level)).collect();
+                asked.other_home.extend(new);
+                Ok(())
+            }
             Expansion::Nothing(_) => Ok(()),
         }
     }
@@ -216,23 +225,14 @@ impl<'h> Draft<'h> {
     /// Where `$HOME` names something that is protected in the home directory of the user database, no line for `~` makes
     /// anything there looser.
     fn close_home(&mut self, asked: &mut Asked) {
-        if self.other_home.is_none() {
-            return;
-        }
         let home = self.home.clone();
-        let above = |c: &&Candidate| home.starts_with(&c.place.path) && c.place.path != home;
-        let equal = |c: &&Candidate| home == c.place.path;
-        let places = asked.places.iter();
-        let strict = places
-            .filter(|c| above(c) || equal(c))
-            .map(|c| (c.place.path.as_os_str().len(), c.place.level));
+        let around = asked.other_home.iter();
+        let around = around.filter(|(path, _)| home.starts_with(path));
         // The most specific counts, the stricter of equals.
-        let Some((_, level)) = strict.max_by_key(|(depth, level)| (*depth, Reverse(*level))) else {
+        let closest = around.max_by_key(|(path, level)| (path.as_os_str().len(), Reverse(*level)));
+        let Some(&(_, level)) = closest.filter(|(_, level)| *level < Level::NoDelete) else {
             return;
         };
-        if level >= Level::NoDelete {
-            return;
-        }
         let inside = |c: &Candidate| c.place.path.starts_with(&home) && c.place.level > level;
         asked.places.retain(|candidate| !inside(candidate));
         asked.globs.retain(|glob| !inside(&glob.base));
