@@ -91,20 +91,31 @@ fn process(target: &Target) -> Process {
     let executable = std::fs::read_link(format!("/proc/{pid}/exe"))
         .map_or_else(|_| name(pid), |path| path.to_string_lossy().into_owned());
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let arguments = arguments
-        .split(|byte| *byte == 0)
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect::<Vec<_>>();
-    let arguments = match arguments.split_last() {
-        Some((last, rest)) if last.is_empty() => rest.to_vec(),
-        _ => arguments,
-    };
+    let arguments = words(&arguments);
     Process {
         pid,
         executable,
         arguments,
         parents: parents(status.parent),
     }
+}
+
+/// The arguments of a process as /proc has them, each ended by a zero byte. A process that gives itself a title (node,
+/// postgres) fills the room of its arguments with zeros: those are no empty arguments.
+fn words(cmdline: &[u8]) -> Vec<String> {
+    let kept = cmdline.strip_suffix(b"\0").unwrap_or(cmdline);
+    let kept = if kept.ends_with(b"\0\0") {
+        let end = kept
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |at| at + 1);
+        &kept[..end]
+    } else {
+        kept
+    };
+    kept.split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 fn name(pid: i32) -> String {
@@ -126,4 +137,22 @@ fn parents(first: i32) -> Vec<Parent> {
         pid = origin(pid).map_or(0, |(parent, _)| parent);
     }
     parents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn arguments_and_titles() {
+        for (cmdline, arguments) in [
+            (&b"touch\0a b\0"[..], &["touch", "a b"][..]),
+            (b"touch\0\0", &["touch", ""]),
+            (b"npm install x\0\0\0\0\0", &["npm install x"]),
+            (b"title without an end", &["title without an end"]),
+            (b"", &[""]),
+        ] {
+            assert_eq!(words(cmdline), arguments, "{cmdline:?}");
+        }
+    }
 }

@@ -42,7 +42,7 @@ no-delete: ~/.claude.json.backup, ~/.cargo, ~/.cargo/bin/x, ~/.cargo/.package-ca
 no-delete: ~/.m2, ~/.nvm/versions/x, ~/.local/share/virtualenvs/x, ~/.local/share/uv/tools/x, ~/.local/share/pipx/venvs/x, ~/go/bin/x
 no-delete: ~/go/src/x, ~/.config/yarn/global/x, ~/.bun/bin/bun, ~/.ollama/models/x, ~/.julia/environments/x, ~/.julia/dev/x, ~/miniconda3/envs/x
 no-delete: ~/.sbt/1.0/plugins/x.sbt, ~/.android/debug.keystore, ~/.mix, ~/.docker, ~/.docker/contexts/x, ~/.bundle, ~/.azure/msal_token_cache.json
-no-delete: ~/.ssh/known_hosts, ~/.gnupg/random_seed, ~/.local/share/Trash/x, ~/.pi, ~/.local/share/containers/storage/x
+no-delete: ~/.ssh/known_hosts, ~/.gnupg/random_seed, ~/.gnupg/trustdb.gpg, ~/.local/share/Trash/x, ~/.pi, ~/.local/share/containers/storage/x
 writable: ~/proj, ~/proj/x, ~/proj/.git/index, ~/proj/node_modules/x, /tmp, /tmp/x, /var/tmp/x, /opt/x, w/x, /dev/null
 writable: ~/.cache, ~/.cache/x, ~/.cache/huggingface/hub/x, ~/.npm, ~/.npm/_cacache/x, ~/.npm/_npx/x, ~/.local/share/pnpm/store/v10/x
 writable: ~/.yarn/berry/cache/x, ~/.bun/install/cache/x, ~/.cargo/registry/x, ~/.cargo/git/x, ~/.rustup, ~/.rustup/toolchains/x
@@ -66,7 +66,7 @@ add-only: ~/.pi/agent/sessions, ~/.pi/agent/sessions/--w--/x.jsonl, ~/.pi/agent/
 add-only: ~/.claude/history.jsonl.lock, ~/.claude.json.lock, ~/.codex/sessions/2026/x, ~/.codex/archived_sessions/x, ~/.codex/thread-writer-locks/x
 add-only: ~/.codex/state_5.sqlite-wal, ~/.codex/state_5.sqlite-shm, ~/.local/share/opencode/opencode.db-wal, ~/.local/share/opencode/storage/x
 add-only: ~/.local/share/opencode/opencode.db-shm, ~/.local/state/opencode/locks/x.lock, ~/.omp/agent/sessions/x, ~/.omp/profiles/p/agent/sessions/x
-add-only: ~/.omp/agent/agent.db-wal, ~/.omp/profiles/p/agent/agent.db-shm, ~/.gnupg, ~/.gnupg/pubring.kbx, ~/.gnupg/trustdb.gpg
+add-only: ~/.omp/agent/agent.db-wal, ~/.omp/profiles/p/agent/agent.db-shm, ~/.gnupg, ~/.gnupg/pubring.kbx
 add-only: ~/.config/chromium/Local State, ~/.mozilla/firefox/profiles.ini
 ";
 
