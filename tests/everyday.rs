@@ -110,7 +110,7 @@ fn case(row: &Row, who: Who) -> Result<(), String> {
 fn alike(home: &Home, kind: Kind, row: &Row) -> Result<(), String> {
     let since = now() - 5;
     let plain = once(home, kind, row, With::Nothing)?;
-    let guarded = once(home, kind, row, With::Guard(&[]))?;
+    let guarded = once(home, kind, row, With::Guard(&["--policy", "default"]))?;
     let mut problems = Vec::new();
     if plain.run.status != 0 {
         let why = tail(&plain.run.stderr);

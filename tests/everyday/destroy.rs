@@ -69,7 +69,7 @@ pub fn case(row: &Row, who: Who) -> Result<(), String> {
     let home = Home::new(who);
     let before = format!("mkdir -p ~/{}\n{}", row.cwd, row.before);
     let mut results = Vec::new();
-    for with in [With::Nothing, With::Guard(&[])] {
+    for with in [With::Nothing, With::Guard(&["--policy", "default"])] {
         homes::furnish(&home, Kind::Full)?;
         let prepared = homes::script(&home, "", With::Nothing, &before)?;
         if prepared.status != 0 {
