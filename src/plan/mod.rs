@@ -35,7 +35,7 @@ pub use explain::{
 pub use host::Host;
 pub use mounts::{Mount, Mounts};
 
-use index::Index;
+use index::{GlobRule, Index};
 
 /// What a file is known by for as long as it exists, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -224,6 +224,18 @@ impl Plan {
     #[must_use]
     pub fn strict_globs(&self) -> &[PathBuf] {
         &self.strict_globs
+    }
+
+    /// Whether something below `path` may be looser than `level`: a place, there or not, or what a glob matches.
+    #[must_use]
+    pub fn opens_below(&self, path: &Path, level: Level) -> bool {
+        let place = |place: &Place| {
+            place.level > level && place.path != path && place.path.starts_with(path)
+        };
+        let glob = |glob: &GlobRule| {
+            glob.level > level && (glob.base.starts_with(path) || path.starts_with(&glob.base))
+        };
+        self.places.iter().any(place) || self.index.globs().iter().any(glob)
     }
 
     /// Whether a place is stricter than the directory that it lies in.

@@ -64,7 +64,8 @@ impl Territory {
     #[must_use]
     pub fn would_lose(&self, source: &Object, from: &Path, to: &Path) -> Option<Loss> {
         let concerns = |base: &PathBuf| from.starts_with(base) || base.starts_with(from);
-        let looser = self.plan.lookup(to).level > self.plan.lookup(from).level;
+        let level = self.plan.lookup(from).level;
+        let looser = self.plan.lookup(to).level > level || self.plan.opens_below(to, level);
         if !looser && !self.plan.strict_globs().iter().any(concerns) {
             return None;
         }
