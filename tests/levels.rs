@@ -113,3 +113,58 @@ os.unlink(os.environ["O"] + "/box/thesis")
         Place::new(&home, "").holds("true", script)
     });
 }
+
+const OLD: &str = "mkdir -p ~/repo/.git/objects && echo ref > ~/repo/.git/HEAD";
+
+/// A folder becomes the workspace of a command that was started elsewhere only if it was a repository before, and nothing
+/// but that is opened.
+#[test]
+fn no_workspace_is_made_up() {
+    both("a made-up workspace", |who| {
+        let home = Home::new(who);
+        let work = "\"${workspace}\" = \"writable\"\n\"~/.cache\" = \"writable\"";
+        let place = Place::new(&home, work);
+        let remove = "cd ~/docs; bash -c ': > new; rm -f thesis; true'";
+        let exchange = r#"mkdir ~/docs/.git; python3 -c '
+import ctypes, os
+h = os.environ["HOME"].encode()
+ctypes.CDLL(None).renameat2(-100, h + b"/docs/.git", -100, h + b"/repo/.git", 2)
+'"#;
+        place.holds(OLD, &format!("{exchange}; {remove}"))?;
+        let cache = format!("{OLD} && mkdir ~/.cache && mv ~/repo ~/.cache/");
+        place.holds(
+            &cache,
+            &format!("mv ~/.cache/repo/.git ~/docs/.git; {remove}"),
+        )?;
+        place.holds(
+            OLD,
+            "ln -s ~/docs ~/.cache; cd ~/repo; bash -c ': > new; rm -f ~/docs/thesis; true'",
+        )?;
+        let tree = format!(
+            "{OLD} && mkdir -p ~/tree ~/repo/.git/worktrees/t && cd ~/repo/.git/worktrees/t && echo ref > HEAD \
+             && echo ../.. > commondir && echo ~/tree/.git > gitdir && echo \"gitdir: $PWD\" > ~/tree/.git"
+        );
+        let fake = "mkdir -p ~/docs/objects && echo ref > ~/docs/HEAD";
+        let leave = "cd ~/tree; bash -c ': > new; rm -f ~/docs/thesis; true'";
+        place.holds(
+            &tree,
+            &format!(
+                "{fake}; cp -r ~/repo/.git/worktrees ~/docs/; echo \"gitdir: $HOME/docs/worktrees/t\" > ~/tree/.git; {leave}"
+            ),
+        )?;
+        place.holds(
+            &tree,
+            &format!(
+                "{fake}; ln -s ~/repo/.git/worktrees ~/docs/worktrees; echo ~/docs > ~/repo/.git/worktrees/t/commondir; {leave}"
+            ),
+        )?;
+        // The worktree itself and its repository are opened.
+        home.reset();
+        place.run(false, &format!("{tree} && touch ~/tree/old && sleep 0.05"))?;
+        let real = place.run(
+            true,
+            "cd ~/tree; bash -c ': > new; rm old ~/repo/.git/HEAD && true'",
+        )?;
+        check("a worktree", real.status == 0, &real)
+    });
+}

@@ -35,10 +35,16 @@ impl Verdict<'_> {
                 .any(|facts| facts.kind.is_some() && levels.contains(&facts.level))
     }
 
-    /// Whether it is about a move or a new name of what existed in a place that is not free.
-    pub(super) fn moves_what_existed(&self) -> bool {
-        let existed = |facts: &Facts| facts.made == Made::Before && facts.level != Level::Writable;
-        self.second.is_some() && self.first.as_ref().is_some_and(existed)
+    /// Whether what existed gets another place or a further name, here or there where not all is free.
+    pub(super) fn moves_what_existed(&self, action: &Action) -> bool {
+        let (Some(first), Some(second)) = (&self.first, &self.second) else {
+            return false;
+        };
+        let free = first.level == Level::Writable && second.level == Level::Writable;
+        let swaps =
+            matches!(action, Action::Rename(_, _, flags) if flags & libc::RENAME_EXCHANGE != 0);
+        let existed = |facts: &Facts| facts.made != Made::ByRun;
+        !free && (existed(first) || swaps && existed(second))
     }
 
     /// Whether its first spot has this level.
