@@ -168,3 +168,26 @@ ctypes.CDLL(None).renameat2(-100, h + b"/docs/.git", -100, h + b"/repo/.git", 2)
         check("a worktree", real.status == 0, &real)
     });
 }
+
+/// What somebody else makes meanwhile is not the run's own, whatever names the run gives it.
+#[test]
+fn a_link_makes_nothing_the_runs_own() {
+    both("a link", |who| {
+        let home = Home::new(who);
+        let place = Place::new(&home, "");
+        let script = "for n in {1..100}; do [ -e ~/later ] && break; sleep 0.05; done; ln ~/later \"$O/l\" && mv \"$O/l\" ~/m; rm -f ~/later ~/m";
+        for guarded in [false, true] {
+            home.reset();
+            let later = home.path.join("later");
+            let maker = std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(600));
+                std::fs::write(&later, "t\n").unwrap();
+                std::os::unix::fs::chown(&later, Some(who.uid()), Some(who.gid())).unwrap();
+            });
+            let run = place.run(guarded, script)?;
+            maker.join().unwrap();
+            check("later", home.path.join("later").exists() == guarded, &run)?;
+        }
+        Ok(())
+    });
+}
