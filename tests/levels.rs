@@ -191,3 +191,15 @@ fn a_link_makes_nothing_the_runs_own() {
         Ok(())
     });
 }
+
+/// A rename of a thing to its own name changes nothing, so it stays the run's own.
+#[test]
+fn own_after_a_rename_to_itself() {
+    both("a rename to itself", |who| {
+        let home = Home::new(who);
+        let place = Place::new(&home, "");
+        let script = "mkdir ~/d && python3 -c 'import os; d = os.environ[\"HOME\"] + \"/d\"; os.rename(d, d)' && rmdir ~/d";
+        let run = place.run(true, script)?;
+        check(script, run.status == 0 && run.stderr.is_empty(), &run)
+    });
+}

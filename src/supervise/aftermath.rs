@@ -77,6 +77,10 @@ fn moved(verdict: &Verdict<'_>, from: &Entry, to: &Entry) {
     else {
         return;
     };
+    let mark = |object: &Object| Mark::new(&object.stat);
+    if to.object.as_ref().map(mark) == Some(mark(object)) {
+        return; // onto itself, or onto another of its names: nothing has happened
+    }
     if first.level == Level::Writable && second.level != Level::Writable {
         verdict.territory.adopt(object);
     }
