@@ -37,7 +37,7 @@ pub use host::Host;
 pub use mounts::{Mount, Mounts};
 pub use tree::Tree;
 
-use index::Index;
+use index::{GlobRule, Index};
 
 /// What a file is known by for as long as it exists, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,6 +228,56 @@ impl Plan {
     #[must_use]
     pub fn strict_globs(&self) -> &[PathBuf] {
         &self.strict_globs
+    }
+
+    /// Whether something below `path` may be looser than `level`: a place, there or not, or what a glob matches.
+    #[must_use]
+    pub fn opens_below(&self, path: &Path, level: Level) -> bool {
+        let place = |place: &Place| {
+            place.level > level && place.path != path && place.path.starts_with(path)
+        };
+        let glob = |glob: &GlobRule| {
+            glob.level > level && (glob.base.starts_with(path) || path.starts_with(&glob.base))
+        };
+        self.places.iter().any(place) || self.index.globs().iter().any(glob)
+    }
+
+    /// What has to be older than the run for this plan to take the place of `other`: it opens the workspace `top`, and what
+    /// its version control writes elsewhere. None when it opens something else, too: a link or a folder may have changed
+    /// since `other` was made.
+    #[must_use]
+    pub fn proofs(&self, other: &Self, top: &Path) -> Option<Vec<PathBuf>> {
+        let mut proofs = vec![top.join(".git")];
+        let lead = |rule: RuleId| self.rule(rule).lead.as_ref();
+        // Through another mount, too.
+        let opened = self.places.iter().find(|place| place.path == top);
+        let opened = opened.and_then(|place| place.identity);
+        let is_top = |place: &Place| opened.is_some() && place.identity == opened;
+        for place in self.places.iter().chain(&other.places) {
+            let found = self.lookup(&place.path);
+            if found.level <= other.lookup(&place.path).level {
+                continue;
+            }
+            match found.rule.and_then(lead) {
+                Some(Part::Workspace | Part::Vcs) => {
+                    if !place.path.starts_with(top) && !is_top(place) {
+                        proofs.push(place.path.join("objects"));
+                    }
+                }
+                _ => return None,
+            }
+        }
+        let work = |rule: RuleId| matches!(lead(rule), Some(Part::Workspace | Part::Vcs));
+        let same = |glob: &GlobRule| {
+            let known = |known: &GlobRule| {
+                (&known.base, &known.within, known.level) == (&glob.base, &glob.within, glob.level)
+                    && known.matcher.glob() == glob.matcher.glob()
+            };
+            glob.level == Level::ReadOnly
+                || work(glob.rule)
+                || other.index.globs().iter().any(known)
+        };
+        self.index.globs().iter().all(same).then_some(proofs)
     }
 
     /// Whether `path` could be moved or removed but for a stricter place below it, or a link that keeps its name: then it

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::attempt::Action;
 use super::judge::Verdict;
+use super::mark::Mark;
 use super::owned::{Made, Owned};
 use super::perform::Outcome;
 use super::resolve::{Entry, Object, Spot};
@@ -76,6 +77,10 @@ fn moved(verdict: &Verdict<'_>, from: &Entry, to: &Entry) {
     else {
         return;
     };
+    let mark = |object: &Object| Mark::new(&object.stat);
+    if to.object.as_ref().map(mark) == Some(mark(object)) {
+        return; // onto itself, or onto another of its names: nothing has happened
+    }
     if first.level == Level::Writable && second.level != Level::Writable {
         verdict.territory.adopt(object);
     }
@@ -118,11 +123,10 @@ fn linked(verdict: &Verdict<'_>, source: &Spot, to: &Entry) {
         return;
     };
     if first.made != Made::ByRun {
-        let mark = super::mark::Mark::new(&object.stat);
-        verdict
-            .territory
-            .owned()
-            .add_name(&to.dir.stat, &to.name, mark);
+        // An overlay has copied both up by now, so they are younger than they were.
+        let now = |object: &Object| file::stat(object.as_fd()).unwrap_or(object.stat);
+        let owned = verdict.territory.owned();
+        owned.add_name(&now(&to.dir), &to.name, Mark::new(&now(object)));
     } else if first.level == Level::Writable && second.level != Level::Writable {
         verdict.territory.adopt(object);
     }

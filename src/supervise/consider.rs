@@ -221,6 +221,13 @@ impl Supervisor {
         } else {
             Exactly::TheName
         };
+        if let Some(search) = &self.search
+            && verdicts
+                .iter()
+                .any(|verdict| verdict.moves_what_existed(action))
+        {
+            search.end(); // before anything has moved: what is found meanwhile is not taken
+        }
         let making = action.creates().then(|| self.makers.start());
         let tick = clock::last_tick().unwrap_or(i64::MAX);
         let target = case.observer.target;
@@ -255,11 +262,6 @@ impl Supervisor {
                 .for_each(|verdict| note(verdict, action, made.as_ref()));
         }
         drop(making);
-        if let Some(search) = &self.search
-            && verdicts.iter().any(Verdict::moves_what_existed)
-        {
-            search.end();
-        }
         match done {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),

@@ -38,10 +38,16 @@ impl Verdict<'_> {
                 .any(|facts| facts.kind.is_some() && levels.contains(&facts.level))
     }
 
-    /// Whether it is about a move or a new name of what existed in a place that is not free.
-    pub(super) fn moves_what_existed(&self) -> bool {
-        let existed = |facts: &Facts| facts.made == Made::Before && facts.level != Level::Writable;
-        self.second.is_some() && self.first.as_ref().is_some_and(existed)
+    /// Whether what existed gets another place or a further name, here or there where not all is free.
+    pub(super) fn moves_what_existed(&self, action: &Action) -> bool {
+        let (Some(first), Some(second)) = (&self.first, &self.second) else {
+            return false;
+        };
+        let free = first.level == Level::Writable && second.level == Level::Writable;
+        let swaps =
+            matches!(action, Action::Rename(_, _, flags) if flags & libc::RENAME_EXCHANGE != 0);
+        let existed = |facts: &Facts| facts.made != Made::ByRun;
+        !free && (existed(first) || swaps && existed(second))
     }
 
     /// Whether its first spot has this level.
@@ -204,7 +210,12 @@ fn loss(
 ) -> Option<Loss> {
     let leaves = |(entry, here): (&Entry, &Facts), there: &Facts| {
         let object = entry.object.as_ref().filter(|object| object.is_dir())?;
-        territory.would_lose(object, here.path.as_ref()?, there.path.as_ref()?)
+        let (Some(old), Some(new)) = (&here.path, &there.path) else {
+            // The kernel has no word for a path longer than 4096 bytes, so nobody knows what holds below it.
+            let unclear = there.level > here.level || !territory.plan().strict_globs().is_empty();
+            return unclear.then_some(Loss(here.rule));
+        };
+        territory.would_lose(object, old, new)
     };
     leaves(from, to.1).or_else(|| {
         let exchange = flags & libc::RENAME_EXCHANGE != 0;

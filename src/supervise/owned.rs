@@ -42,7 +42,11 @@ pub struct Owned {
     objects: RwLock<HashSet<Mark>>,
     /// Further names that the run gave to what existed, each with what it named.
     names: RwLock<HashMap<Name, Mark>>,
+    /// What these have named: it stays what it is, under every name.
+    foreign: RwLock<HashSet<Mark>>,
     full: AtomicBool,
+    /// Not all of it could be remembered.
+    lost_track: AtomicBool,
 }
 
 impl Owned {
@@ -55,7 +59,9 @@ impl Owned {
             since: clock::last_tick()?,
             objects: RwLock::default(),
             names: RwLock::default(),
+            foreign: RwLock::default(),
             full: AtomicBool::new(false),
+            lost_track: AtomicBool::new(false),
         })
     }
 
@@ -70,6 +76,17 @@ impl Owned {
     #[must_use]
     pub fn is_younger(&self, stat: &Stat) -> bool {
         stat.birth >= self.since
+    }
+
+    /// Whether the run may have made an object that is found where it could: it is not older than the run, nor known to be
+    /// somebody else's (who made it meanwhile; or an overlay has copied it up, which makes it young again).
+    #[must_use]
+    pub fn may_hold(&self, stat: &Stat) -> bool {
+        if !self.is_younger(stat) || self.lost_track.load(Ordering::SeqCst) {
+            return false;
+        }
+        let foreign = self.foreign.read().unwrap_or_else(PoisonError::into_inner);
+        !foreign.contains(&Mark::new(stat))
     }
 
     /// Whether the run gave this name to what it names.
@@ -101,6 +118,13 @@ impl Owned {
 
     /// The run gave an object that existed a further name.
     pub fn add_name(&self, dir: &Stat, name: &CStr, object: Mark) {
+        let mut foreign = self.foreign.write().unwrap_or_else(PoisonError::into_inner);
+        if foreign.len() < MOST_NAMES {
+            foreign.insert(object);
+        } else {
+            self.lost_track.store(true, Ordering::SeqCst);
+        }
+        drop(foreign);
         if dir.birth == 0 {
             return;
         }
@@ -188,6 +212,19 @@ mod tests {
         assert!(!owned.holds_name(&stat(1, 9), c"x", &file), "elsewhere");
         assert!(owned.remove_name(&dir, c"x").is_some());
         assert!(!owned.holds_name(&dir, c"x", &file));
+    }
+
+    #[test]
+    fn what_was_given_a_further_name_is_never_the_runs_own() {
+        let owned = Owned::from_now().unwrap();
+        let (dir, file) = (stat(1, 1), stat(2, i64::MAX));
+        assert!(owned.may_hold(&file));
+        owned.add_name(&dir, c"x", Mark::new(&file));
+        owned.remove_name(&dir, c"x");
+        assert!(!owned.may_hold(&file));
+        assert!(!owned.may_hold(&dir), "older than the run");
+        owned.lost_track.store(true, Ordering::SeqCst);
+        assert!(!owned.may_hold(&stat(3, i64::MAX)), "not all is remembered");
     }
 
     #[test]

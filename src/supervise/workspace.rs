@@ -3,8 +3,8 @@
 //! `guard -- script` from outside the home directory has no workspace in it, though the script may go to a repository
 //! there and work. So the first repository in the home directory in which the command starts a program is taken for the
 //! workspace, and the plan is resolved anew as for a run that starts there. It opens nothing but that repository: one that
-//! was there before the run, holds nothing protected, and into which the run has moved nothing. After one has been found
-//! none is looked for.
+//! was there before the run, holds nothing protected, and into which the run has moved nothing; and, where it is a worktree
+//! or submodule, what it belongs to, if that was there before, too. After one has been found none is looked for.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -60,7 +60,7 @@ impl Search {
 
     /// Nothing can be found any more: the run has moved what existed, perhaps into a repository.
     pub(super) fn end(&self) {
-        self.goes_on.store(false, Ordering::Relaxed);
+        self.goes_on.store(false, Ordering::SeqCst);
     }
 
     fn looks_at(&self, tid: i32) -> bool {
@@ -88,7 +88,11 @@ impl Supervisor {
             return;
         };
         let known = self.territory();
-        if !was_there_before(&found.top, &known) || !search.goes_on.swap(false, Ordering::Relaxed) {
+        let Some(proofs) = found.plan.proofs(known.plan(), &found.top) else {
+            return;
+        };
+        let genuine = proofs.iter().all(|proof| was_there_before(proof, &known));
+        if !genuine || !search.goes_on.swap(false, Ordering::SeqCst) {
             return;
         }
         let told = format!(
@@ -105,9 +109,9 @@ impl Supervisor {
     }
 }
 
-/// Whether a repository is older than the run.
-fn was_there_before(top: &Path, territory: &Territory) -> bool {
-    let Ok(path) = CString::new(top.join(".git").as_os_str().as_bytes()) else {
+/// Whether what makes a folder a repository is older than the run.
+fn was_there_before(proof: &Path, territory: &Territory) -> bool {
+    let Ok(path) = CString::new(proof.as_os_str().as_bytes()) else {
         return false;
     };
     let flags = libc::O_PATH | libc::O_NOFOLLOW;

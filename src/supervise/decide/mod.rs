@@ -232,9 +232,13 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         None if creates == Creates::No => fails(Errno::ENOENT, &[facts.wall]),
         None if !takes_new(facts) => refuse(Operation::Create, Which::First, facts),
         None => act(&[facts.wall]),
+        Some(libc::S_IFDIR) if creates == Creates::Only => fails(Errno::EEXIST, &[facts.wall]),
+        Some(libc::S_IFDIR) if creates == Creates::Yes || writes == Writes::Yes => {
+            fails(Errno::EISDIR, &[facts.wall])
+        }
         // Neither touches what is there, but what is there may be gone by now, and then it is made.
         Some(kind)
-            if creates == Creates::Only && kind != libc::S_IFDIR
+            if creates == Creates::Only
                 || creates == Creates::Yes && writes == Writes::No && kind == libc::S_IFREG =>
         {
             if takes_new(facts) {
@@ -244,7 +248,7 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
             }
         }
         Some(_) if creates == Creates::Only || writes == Writes::No => Decision::Continue,
-        Some(libc::S_IFDIR | libc::S_IFLNK) => Decision::Continue, // EISDIR, ELOOP
+        Some(libc::S_IFLNK) => Decision::Continue, // ELOOP
         Some(_) if facts.reach == Reach::RawDevice => always(Reason::BlockDevice),
         Some(_) if facts.reach == Reach::KernelHelper => always(Reason::KernelHelper),
         Some(_) if !may_change(facts) => refuse(Operation::Write, Which::First, facts),

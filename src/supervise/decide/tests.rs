@@ -288,3 +288,17 @@ fn block_devices_are_not_written() {
         &facts(Level::Writable, Wall::Grants, None)
     )));
 }
+
+/// What is a directory when it is looked at may be gone when the kernel looks, which would then say something else.
+#[test]
+fn a_directory_cannot_be_written_or_made_again() {
+    for (writes, creates, errno) in [
+        (Writes::Yes, Creates::No, Errno::EISDIR),
+        (Writes::No, Creates::Yes, Errno::EISDIR),
+        (Writes::Yes, Creates::Only, Errno::EEXIST),
+    ] {
+        let facts = at(Level::NoDelete, DIR, Made::Before);
+        let decision = decide(Intent::Open { writes, creates }, &facts);
+        assert_eq!(decision, Decision::Fail(errno));
+    }
+}

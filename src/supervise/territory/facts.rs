@@ -115,7 +115,7 @@ impl Territory {
 
     /// Who made an object that is found at a level.
     fn made(&self, level: Level, stat: &Stat) -> Made {
-        if self.owned.holds(stat) || level == Level::Writable && self.owned.is_younger(stat) {
+        if self.owned.holds(stat) || level == Level::Writable && self.owned.may_hold(stat) {
             Made::ByRun
         } else {
             Made::Before

@@ -64,7 +64,8 @@ impl Territory {
     #[must_use]
     pub fn would_lose(&self, source: &Object, from: &Path, to: &Path) -> Option<Loss> {
         let concerns = |base: &PathBuf| from.starts_with(base) || base.starts_with(from);
-        let looser = self.plan.lookup(to).level > self.plan.lookup(from).level;
+        let level = self.plan.lookup(from).level;
+        let looser = self.plan.lookup(to).level > level || self.plan.opens_below(to, level);
         if !looser && !self.plan.strict_globs().iter().any(concerns) {
             return None;
         }
@@ -88,7 +89,7 @@ impl Territory {
     /// Takes what the run made in a writable place for its own before it goes to a stricter one: a file, or a directory
     /// with all that is younger than the run below it.
     pub fn adopt(&self, object: &Object) {
-        if self.owned.is_younger(&object.stat) {
+        if self.owned.may_hold(&object.stat) {
             self.owned.add(&object.stat);
         }
         if !object.is_dir() {
@@ -97,7 +98,7 @@ impl Territory {
         // What cannot be looked through counts as having existed.
         let _ = look_through(object, &mut |_, stat| {
             if let Ok(stat) = stat()
-                && self.owned.is_younger(&stat)
+                && self.owned.may_hold(&stat)
             {
                 self.owned.add(&stat);
             }
