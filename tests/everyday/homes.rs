@@ -73,12 +73,13 @@ pub fn furnish(home: &Home, kind: Kind) -> Result<(), String> {
     Ok(())
 }
 
-/// `script` in the folder `cwd` of home, where temporary files are in /tmp as they are for people.
+/// `script` in the folder `cwd` of home, under the shipped default, where temporary files are in /tmp as they are for people.
 pub fn script(home: &Home, cwd: &str, with: With<'_>, script: &str) -> Result<Run, String> {
     let mut command = home.command(with, &["bash", "-c", script]);
     command
         .current_dir(home.path.join(cwd))
         .env_remove("TMPDIR")
+        .env_remove("GUARD_POLICY")
         .env("USER", "me")
         .env("SHELL", "/bin/bash");
     home.finish(command)
