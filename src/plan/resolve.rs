@@ -303,7 +303,11 @@ impl<'h> Draft<'h> {
                 });
             }
             if !self.home_links.contains(&link.path) {
-                trust = Trust::Surroundings;
+                trust = match link.position {
+                    Position::Last => Trust::Link,
+                    _ if trust == Trust::Link => Trust::Link,
+                    _ => Trust::Surroundings,
+                };
             }
             if level != Level::Writable {
                 self.links.push(Kept {

@@ -31,10 +31,10 @@ impl Draft<'_> {
         let certain = |c: &Candidate| c.trust == Trust::Author || c.place.level == Level::ReadOnly;
         let (mut first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
         // Of equals the author's is the one that the others are measured against.
-        first.sort_by_key(|candidate| candidate.trust == Trust::Surroundings);
+        first.sort_by_key(|candidate| candidate.trust != Trust::Author);
         let mut added = Vec::new();
         for candidate in first {
-            if candidate.trust == Trust::Surroundings && self.is_home_or_above(&candidate.place) {
+            if candidate.trust != Trust::Author && self.is_home_or_above(&candidate.place) {
                 let rule = &self.rules[candidate.place.rule.0];
                 let (shown, level) = (self.show(&candidate.place.path), rule.level);
                 self.notices.push(format!(
@@ -50,7 +50,7 @@ impl Draft<'_> {
         self.spread(added)?;
         // The author's first: what a variable asks for again is nothing new.
         let mut globs = asked.globs;
-        globs.sort_by_key(|glob| glob.base.trust == Trust::Surroundings);
+        globs.sort_by_key(|glob| glob.base.trust != Trust::Author);
         for glob in globs {
             self.settle_glob(glob)?;
         }
@@ -84,7 +84,9 @@ impl Draft<'_> {
         });
         match trust {
             Trust::Author => !self.on_word.is_empty() && self.on_word.remove(&place.path),
-            Trust::Surroundings => there.is_none() && self.on_word.insert(place.path.clone()),
+            Trust::Surroundings | Trust::Link => {
+                there.is_none() && self.on_word.insert(place.path.clone())
+            }
         };
         if let Some(index) = shown {
             self.places[index] = place.clone();
@@ -120,7 +122,9 @@ impl Draft<'_> {
         }
         let refusal = match glob.base.trust {
             Trust::Author => None,
-            Trust::Surroundings => self.refusal(&glob.base, Some(glob.matcher.glob().glob())),
+            Trust::Surroundings | Trust::Link => {
+                self.refusal(&glob.base, Some(glob.matcher.glob().glob()))
+            }
         };
         match refusal {
             Some(why) => {

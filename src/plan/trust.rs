@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use super::expand::Trust;
 use super::index::Source;
 use super::resolve::{Candidate, Draft};
 use super::{Place, PlannedRule, Via};
@@ -39,6 +40,11 @@ impl Draft<'_> {
                 let open = self.shows_home(around)
                     || same_variable(rule, theirs)
                     || within((rule, tail), place, (theirs, None), around);
+                if open && candidate.trust == Trust::Link && self.shows_home(around) {
+                    return Some(format!(
+                        "a symbolic link leads to {shown}, in the home directory"
+                    ));
+                }
                 let words = || match around.path == place.path {
                     true => format!("{shown} is protected itself"),
                     false => format!("{shown} is in the protected {}", self.show(&around.path)),

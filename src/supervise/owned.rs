@@ -227,20 +227,33 @@ mod tests {
         assert!(!owned.may_hold(&stat(3, i64::MAX)), "not all is remembered");
     }
 
+    /// In a process of its own, where no other test needs memory at the same time.
     #[test]
     fn a_million_objects_need_less_than_100_mib_and_more_are_not_known() {
-        fn resident() -> usize {
+        const ALONE: &str = "GUARD_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            let name = "supervise::owned::tests::a_million_objects_need_less_than_100_mib_and_more_are_not_known";
+            let status = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name])
+                .env(ALONE, "1")
+                .stdout(std::process::Stdio::null())
+                .status();
+            assert!(status.unwrap().success());
+            return;
+        }
+        let resident = || {
             let text = std::fs::read_to_string("/proc/self/status").unwrap();
             let line = text.lines().find(|line| line.starts_with("VmHWM")).unwrap();
-            line.split_whitespace().nth(1).unwrap().parse().unwrap()
-        }
+            let kib = line.split_whitespace().nth(1).unwrap();
+            kib.parse::<usize>().unwrap()
+        };
         let before = resident();
         let owned = Owned::from_now().unwrap();
         for number in 0..=MOST_OBJECTS as u64 {
             owned.add(&stat(number, 5));
         }
         let used = resident() - before;
-        assert!(used < 100 * 1024, "{used} KiB");
+        assert!(used > 20 * 1024 && used < 100 * 1024, "{used} KiB");
         assert!(owned.holds(&stat(MOST_OBJECTS as u64 - 1, 5)));
         assert!(!owned.holds(&stat(MOST_OBJECTS as u64, 5)));
     }

@@ -417,3 +417,27 @@ fn home_in_the_environment_and_home_in_the_user_database() {
     world.cwd = real.clone();
     assert_eq!(resolve(&world).level(&real.join("x")), Level::NoDelete);
 }
+
+/// A run may make a link of what is its own to remove; the next run must not follow it to what is not.
+#[test]
+fn a_link_in_the_place_of_a_cache() {
+    let mut world = World::new();
+    for folder in ["home/Docs", "big/cache"] {
+        world.dir(folder);
+    }
+    world.set("HOME", world.path("home"));
+    let level = |plan: &Plan, path: &str| plan.level(&world.path(path));
+    let cache = world.link(world.path("home/Docs"), "home/.cache");
+    let plan = default(&world);
+    assert_eq!(level(&plan, "home/Docs/x"), Level::NoDelete);
+    assert!(
+        said(&plan, "a symbolic link leads to"),
+        "{:?}",
+        plan.notices
+    );
+    fs::remove_file(&cache).unwrap();
+    world.link(world.path("big/cache"), "home/.cache");
+    let plan = default(&world);
+    assert_eq!(level(&plan, "big/cache/x"), Level::Writable);
+    assert!(plan.notices.is_empty(), "{:?}", plan.notices);
+}
