@@ -13,11 +13,11 @@ use crate::policy::{Part, Template};
 pub enum Trust {
     /// The author's of the policy.
     Author,
-    /// A variable's, the working directory's, or that of a symbolic link on the way: it can make levels stricter as it
-    /// likes, and looser only where no protected place is concerned.
+    /// A variable's or the working directory's: it can make levels stricter as it likes, and looser only where no
+    /// protected place is concerned.
     Surroundings,
-    /// That of a symbolic link in the very place. A run may put one where its own things are, for the next run to
-    /// follow, so it opens nothing in the home directory either.
+    /// A symbolic link's. A run may put one where nothing or its own is, for the next run to follow, so it opens nothing
+    /// in the home directory either.
     Link,
 }
 

@@ -303,11 +303,7 @@ impl<'h> Draft<'h> {
                 });
             }
             if !self.home_links.contains(&link.path) {
-                trust = match link.position {
-                    Position::Last => Trust::Link,
-                    _ if trust == Trust::Link => Trust::Link,
-                    _ => Trust::Surroundings,
-                };
+                trust = Trust::Link;
             }
             if level != Level::Writable {
                 self.links.push(Kept {

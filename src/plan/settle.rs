@@ -64,6 +64,12 @@ impl Draft<'_> {
                 .firm_refusal(&candidate)
                 .or_else(|| self.refusal(&candidate, None))
             {
+                // Folders of settings are often links, and what is not there is not missed.
+                Some(why)
+                    if candidate.trust == Trust::Link && candidate.place.identity.is_none() =>
+                {
+                    self.rules[candidate.place.rule.0].effect = Effect::Ignored(why);
+                }
                 Some(why) => self.ignore(candidate.place.rule, &why),
                 None => {
                     let added = self.take(candidate);

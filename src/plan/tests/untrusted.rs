@@ -436,6 +436,17 @@ fn a_link_in_the_place_of_a_cache() {
         plan.notices
     );
     fs::remove_file(&cache).unwrap();
+    // On the way to one as well: what was moved to the name that the rule has.
+    world.dir("home/x/registry");
+    let cargo = world.link(world.path("home/x"), "home/.cargo");
+    let plan = default(&world);
+    assert_eq!(level(&plan, "home/x/registry/f"), Level::NoDelete);
+    assert!(
+        said(&plan, "a symbolic link leads to"),
+        "{:?}",
+        plan.notices
+    );
+    fs::remove_file(&cargo).unwrap();
     world.link(world.path("big/cache"), "home/.cache");
     let plan = default(&world);
     assert_eq!(level(&plan, "big/cache/x"), Level::Writable);
