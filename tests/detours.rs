@@ -13,7 +13,7 @@ use support::{Who, each};
 const HEAD: &str = "version = 1\ndefault = \"writable\"\n[paths]\n\"~\" = \"no-delete\"\n";
 
 fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
-    each("levels", &[name], |n| (*n).to_owned(), |_, who| case(who));
+    each("detours", &[name], |n| (*n).to_owned(), |_, who| case(who));
 }
 
 fn check(what: &str, good: bool, run: &Run) -> Result<(), String> {

@@ -18,6 +18,7 @@ struct Row {
     with_guard: Fate,
     /// Whether guard says that it has taken a repository for the workspace.
     said: bool,
+    policy: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,13 +35,14 @@ const fn row(name: &'static str, script: &'static str, victim: &'static str) -> 
         victim,
         with_guard: Fate::Kept,
         said: false,
+        policy: "default",
     }
 }
 
 /// Two repositories, a plain folder, a folder for own things; committed and ignored files in the first.
 const FURNISH: &str = "for r in code/one code/two; do git init -q ~/$r && echo a > ~/$r/a && git -C ~/$r add a && \
                        git -C ~/$r commit -q -m a && mkdir ~/$r/build && echo o > ~/$r/build/o; done; \
-                       mkdir ~/Documents && echo t > ~/Documents/thesis";
+                       mkdir ~/Documents && echo t > ~/Documents/thesis; git init -q $O/r";
 
 const ROWS: &[Row] = &[
     Row {
@@ -93,6 +95,25 @@ const ROWS: &[Row] = &[
             "and not the second",
             "cd ~/code/one && touch new; cd ~/code/two && rm -rf build",
             "code/two/build",
+        )
+    },
+    Row {
+        said: true,
+        policy: "test",
+        ..row(
+            "and with the policy `test`, not its history",
+            "cd ~/code/one && touch new && rm -rf .git",
+            "code/one/.git/HEAD",
+        )
+    },
+    Row {
+        from: "../outside/r",
+        said: true,
+        policy: "test",
+        ..row(
+            "nor that of the repository where guard was started",
+            "cd ~/code/one && touch new; rm -rf \"$O/r/.git\"",
+            "../outside/r/.git/HEAD",
         )
     },
     Row {
@@ -173,7 +194,7 @@ fn what_may_be_removed() {
             if victim.exists() {
                 return Err(format!("CONTROL: {} is still there", row.victim));
             }
-            let guarded = run(With::Guard(&["--policy", "default"]))?;
+            let guarded = run(With::Guard(&["--policy", row.policy]))?;
             let fate = if victim.exists() {
                 Fate::Kept
             } else {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Failure, surroundings};
 use crate::launch::{Found, Resolve};
 use crate::plan::{Host, Plan};
-use crate::policy::{Level, OnAttempt, Policy, Search, discover, of_workspace};
+use crate::policy::{Level, OnAttempt, Policy, Rule, Search, discover, of_workspace};
 
 /// A policy met with this machine.
 pub struct Loaded {
@@ -41,15 +41,18 @@ pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
         .unwrap_or(workspace)
         .starts_with(&plan.home);
     let home = plan.home.clone();
+    let closed = plan.closed_in_workspace().filter(|_| outside);
     Ok(Loaded {
         on_attempt: plan.on_attempt,
         plan,
-        workspace: outside.then(|| resolve_elsewhere(found.base, host, home)),
+        workspace: closed.map(|closed| resolve_elsewhere(found.base, closed, host, home)),
     })
 }
 
-/// Resolves the same policy for a program that starts in a repository below `home`.
-fn resolve_elsewhere(policy: Policy, host: Host, home: PathBuf) -> Resolve {
+/// Resolves the same policy for a program that starts in a repository below `home`. What the workspace in which guard was
+/// started closes stays closed.
+fn resolve_elsewhere(mut policy: Policy, closed: Vec<Rule>, host: Host, home: PathBuf) -> Resolve {
+    policy.rules.extend(closed);
     Box::new(move |dir| {
         let cwd = dir.canonicalize().ok()?;
         let host = Host {

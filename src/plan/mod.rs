@@ -27,7 +27,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Firmness, Level, OnAttempt, Origin, Part};
+use crate::policy::{Firmness, Level, OnAttempt, Origin, Part, Pattern, Rule, Template};
 
 pub use error::PlanError;
 pub use explain::{
@@ -240,6 +240,31 @@ impl Plan {
             glob.level > level && (glob.base.starts_with(path) || path.starts_with(&glob.base))
         };
         self.places.iter().any(place) || self.index.globs().iter().any(glob)
+    }
+
+    /// The lines that the workspace closes here, each with its path, for a plan that is resolved for another workspace. None
+    /// when a path cannot be written in a policy.
+    #[must_use]
+    pub fn closed_in_workspace(&self) -> Option<Vec<Rule>> {
+        let closed = self.places.iter().filter(|place| {
+            let lead = self.rule(place.rule).lead.as_ref();
+            place.level != Level::Writable && matches!(lead, Some(Part::Workspace | Part::Vcs))
+        });
+        closed
+            .map(|place| {
+                let planned = self.rule(place.rule);
+                let path = place.path.to_str()?.to_owned();
+                Some(Rule {
+                    text: planned.shown.clone(),
+                    pattern: Pattern::Path(Template(vec![Part::Text(path)])),
+                    level: place.level,
+                    why: planned.why.clone(),
+                    policy: planned.policy.clone(),
+                    origin: planned.origin.clone(),
+                    firmness: planned.firmness,
+                })
+            })
+            .collect()
     }
 
     /// What has to be older than the run for this plan to take the place of `other`: it opens the workspace `top`, and what

@@ -3,6 +3,7 @@
 mod aliases;
 mod explain;
 mod lookup;
+mod misled;
 mod policies;
 mod roots;
 mod trust;
