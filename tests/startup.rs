@@ -21,6 +21,10 @@ fn under_three_times_bubblewrap() {
     let once = |with: With<'_>, argv: &[&str]| -> Option<Duration> {
         let mut command = home.command(with, argv);
         command.stdin(Stdio::null()).stdout(Stdio::null());
+        // As people have it: HOME is what the user database says. (Another one is protected beside that, for a millisecond.)
+        if let Some(own) = own_home() {
+            command.env("HOME", own);
+        }
         let started = Instant::now();
         let status = command.status().unwrap();
         let took = started.elapsed();
@@ -33,7 +37,7 @@ fn under_three_times_bubblewrap() {
     }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        ours.push(once(With::Guard(&[]), &["true"]).expect("guard -- true"));
+        ours.push(once(With::Guard(&["--policy", "default"]), &["true"]).expect("guard -- true"));
         theirs.push(once(With::Nothing, &bwrap).expect("bwrap"));
     }
     ours.sort();
@@ -48,4 +52,15 @@ fn under_three_times_bubblewrap() {
     } else {
         assert!(ratio < 3.0, "{ratio:.2} times bubblewrap's start");
     }
+}
+
+/// The home directory of this user in the user database.
+fn own_home() -> Option<String> {
+    let all = std::fs::read_to_string("/etc/passwd").ok()?;
+    let uid = Who::Me.uid().to_string();
+    let line = all
+        .lines()
+        .find(|line| line.split(':').nth(2) == Some(&uid))?;
+    let home = line.split(':').nth(5)?;
+    std::path::Path::new(home).is_dir().then(|| home.to_owned())
 }

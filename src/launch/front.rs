@@ -1,6 +1,7 @@
 //! The front: what the caller of guard waits for. It passes on signals, stops when the command stops, and ends with the
 //! command's status.
 
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::signalfd::{SignalFd, siginfo};
@@ -39,9 +40,11 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
         workspace: request.workspace,
     };
     let held = ours.as_fd();
+    // The front has no use for the plan, and taking it apart would give it a copy of every page first.
+    let run = ManuallyDrop::new(run);
     let job = move || {
         descriptor::close_copy(held);
-        supervise(run, theirs.as_fd())
+        supervise(ManuallyDrop::into_inner(run), theirs.as_fd())
     };
     process::fork(job).doing("start the supervisor")?;
     let signals = signal::receive_all().doing("receive signals")?;

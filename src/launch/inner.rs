@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use crate::plan::Plan;
 use crate::record::Attempt;
-use crate::supervise::links::Links;
 use crate::supervise::mark::Mark;
 use crate::supervise::owned::Owned;
 use crate::supervise::territory::Territory;
@@ -90,8 +89,8 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
         .filter_map(Mark::from_bytes)
         .collect();
     let plan = Arc::new(plan);
-    let links = Links::collect(Arc::clone(&plan))?;
-    let territory = Territory::new(plan, granted, links, Owned::from_now()?);
+    let territory = Territory::new(plan, granted, Owned::from_now()?);
+    territory.collect_links();
     let back = Mutex::new(stream.try_clone()?);
     stream.set_write_timeout(Some(MOMENT))?;
     let (heard, hearing) = mpsc::channel();

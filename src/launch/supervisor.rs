@@ -16,7 +16,6 @@ use super::target::{Answering, Becoming};
 use super::watch::Watch;
 use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
-use crate::supervise::links::Links;
 use crate::supervise::mark::Mark;
 use crate::supervise::owned::Owned;
 use crate::supervise::territory::Territory;
@@ -126,6 +125,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             .map_err(|error| no_thread(&error))?;
     }
     let HandOver { listener, no_wall } = hand_over(front, ours.as_fd(), no_wall)?;
+    let mut started = None;
     say_what_is_missing(&events, no_wall.as_deref(), listener.as_ref().err());
     if let Ok(Some(listener)) = listener {
         if !can_look_into(target) {
@@ -145,11 +145,15 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             search(workspace, &events),
         )
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
-        start_supervisor(supervisor, door)?;
+        supervisor.start().map_err(|error| no_thread(&error))?;
+        started = Some(supervisor);
     }
     drop(events.send(Event::Started(target)));
     Message::Go.send(ours.as_fd());
     await_execution(front, ours.as_fd())?;
+    if let Some(supervisor) = started {
+        start_the_rest(supervisor, door);
+    }
     Message::Started(target).send(front);
     let mut watch = Watch {
         front,
@@ -209,17 +213,18 @@ fn search(resolve: Option<Resolve>, events: &Sender<Event>) -> Option<Search> {
 /// A plan as the supervisor asks it, for a run that starts now.
 fn territory(plan: Plan, granted: Vec<Mark>) -> Result<Territory, LaunchError> {
     let plan = Arc::new(plan);
-    let links = Links::collect(Arc::clone(&plan)).map_err(|error| no_thread(&error))?;
     let owned = Owned::from_now().doing("read the clock")?;
-    Ok(Territory::new(plan, granted, links, owned))
+    Ok(Territory::new(plan, granted, owned))
 }
 
-fn start_supervisor(supervisor: Arc<Supervisor>, door: Option<Door>) -> Result<(), LaunchError> {
-    supervisor.start().map_err(|error| no_thread(&error))?;
-    if let Some(door) = door {
-        door.serve(supervisor).map_err(|error| no_thread(&error))?;
+/// What can wait until the command runs: whoever needs it before waits for it.
+fn start_the_rest(supervisor: Arc<Supervisor>, door: Option<Door>) {
+    supervisor.territory().collect_links();
+    if let Some(door) = door
+        && let Err(error) = door.serve(supervisor)
+    {
+        tracing::warn!(%error, "no guard can run inside");
     }
-    Ok(())
 }
 
 /// What the target has put into force on itself.

@@ -45,21 +45,23 @@ pub enum Linked {
 }
 
 impl Links {
-    /// Starts collecting, on a thread of its own.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub fn collect(plan: Arc<Plan>) -> std::io::Result<Arc<Self>> {
-        let links = Arc::new(Self::default());
-        let shared = Arc::clone(&links);
-        std::thread::Builder::new()
-            .name("links".into())
-            .spawn(move || {
-                let set = look(&plan);
-                *shared.set.lock().unwrap_or_else(PoisonError::into_inner) = Some(set);
-                shared.ready.notify_all();
-            })?;
-        Ok(links)
+    /// Starts collecting, on a thread of its own. Where none can be started nothing is known.
+    pub fn collect(self: &Arc<Self>, plan: Arc<Plan>) {
+        let shared = Arc::clone(self);
+        let job = move || shared.found(look(&plan));
+        let thread = std::thread::Builder::new().name("links".into()).spawn(job);
+        if let Err(error) = thread {
+            tracing::warn!(%error, "other names of protected files are not looked for");
+            self.found(Set {
+                incomplete: true,
+                ..Set::default()
+            });
+        }
+    }
+
+    fn found(&self, set: Set) {
+        *self.set.lock().unwrap_or_else(PoisonError::into_inner) = Some(set);
+        self.ready.notify_all();
     }
 
     /// Whether a file with several names is protected under one of them.

@@ -130,7 +130,8 @@ impl Supervisor {
     }
 
     /// What is protected.
-    pub(super) fn territory(&self) -> Arc<Territory> {
+    #[must_use]
+    pub fn territory(&self) -> Arc<Territory> {
         let territory = self
             .territory
             .read()

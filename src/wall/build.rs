@@ -163,9 +163,14 @@ impl<'p> Builder<'p> {
             if kind != libc::DT_DIR && kind != libc::DT_UNKNOWN {
                 continue;
             }
+            let below = path.join(OsStr::from_bytes(name.to_bytes()));
+            let mixed = self.known.get(&below) == Some(&true);
+            if !mixed && self.plan.lookup(&below).level != Level::Writable {
+                continue;
+            }
             // What has gone meanwhile, or may not be entered, is not granted.
             if let Ok(child) = open_path(Some(&dir), &name) {
-                self.visit(child, &path.join(OsStr::from_bytes(name.to_bytes())))?;
+                self.visit(child, &below)?;
             }
         }
         Ok(())
@@ -227,7 +232,7 @@ impl<'p> Builder<'p> {
         if !deep && !entries.iter().any(|(name, kind)| raw(*kind, name)) {
             return self.grant(&dir, stat);
         }
-        for (name, kind) in &entries {
+        for (name, kind) in entries.iter().filter(|(name, _)| !is_console(name)) {
             let Ok(child) = open_path(Some(&dir), name) else {
                 continue;
             };
@@ -246,6 +251,14 @@ impl<'p> Builder<'p> {
         }
         Ok(())
     }
+}
+
+/// Whether a device is one of the many virtual consoles, or what they show: few programs open one, and the supervisor does
+/// it for them, so that a start need not grant each.
+fn is_console(name: &CStr) -> bool {
+    let name = name.to_bytes();
+    let number = name.strip_prefix(b"tty").and_then(|rest| rest.first());
+    number.is_some_and(u8::is_ascii_digit) || name.starts_with(b"vcs")
 }
 
 /// Whether a folder on this mount holds block devices, or folders that could.

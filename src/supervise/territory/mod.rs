@@ -133,14 +133,9 @@ const MOST_KNOWN: usize = 65_536;
 impl Territory {
     /// Puts a plan and the wall's grants together.
     #[must_use]
-    pub fn new(
-        plan: Arc<Plan>,
-        granted: impl IntoIterator<Item = Mark>,
-        links: Arc<Links>,
-        owned: Owned,
-    ) -> Self {
+    pub fn new(plan: Arc<Plan>, granted: impl IntoIterator<Item = Mark>, owned: Owned) -> Self {
         let granted = Arc::new(granted.into_iter().collect());
-        Self::of(plan, granted, links, Arc::new(owned))
+        Self::of(plan, granted, Arc::default(), Arc::new(owned))
     }
 
     /// The same with another plan, behind the same wall.
@@ -189,6 +184,11 @@ impl Territory {
     #[must_use]
     pub fn owned(&self) -> &Owned {
         &self.owned
+    }
+
+    /// Looks for other names of protected files, beside the run. Who needs to know waits.
+    pub fn collect_links(&self) {
+        self.links.collect(Arc::clone(&self.plan));
     }
 
     /// To be called when a directory may have got another place.
