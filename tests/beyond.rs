@@ -4,22 +4,12 @@
 
 mod support;
 
-use support::home::{Home, Run, With};
+use support::home::{Home, With, check};
 use support::snapshot::Compare;
 use support::{Who, each};
 
 fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
     each("beyond", &[name], |n| (*n).to_owned(), |_, who| case(who));
-}
-
-fn check(what: &str, good: bool, run: &Run) -> Result<(), String> {
-    if good {
-        return Ok(());
-    }
-    Err(format!(
-        "{what}: exit {}\n{}\n{}",
-        run.status, run.stdout, run.stderr
-    ))
 }
 
 const GLOB: &str =

@@ -7,23 +7,13 @@ mod support;
 
 use std::path::PathBuf;
 
-use support::home::{Home, Run, With};
+use support::home::{Home, Run, With, check};
 use support::{Who, each};
 
 const HEAD: &str = "version = 1\ndefault = \"writable\"\n[paths]\n\"~\" = \"no-delete\"\n";
 
 fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
     each("detours", &[name], |n| (*n).to_owned(), |_, who| case(who));
-}
-
-fn check(what: &str, good: bool, run: &Run) -> Result<(), String> {
-    if good {
-        return Ok(());
-    }
-    Err(format!(
-        "{what}: exit {}\n{}\n{}",
-        run.status, run.stdout, run.stderr
-    ))
 }
 
 /// Outside of home: a policy, and runs that start there.

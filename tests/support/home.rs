@@ -40,6 +40,17 @@ pub struct Run {
     pub took: Duration,
 }
 
+/// What went wrong, unless it is good.
+pub fn check(what: &str, good: bool, run: &Run) -> Result<(), String> {
+    if good {
+        return Ok(());
+    }
+    Err(format!(
+        "{what}: exit {}\n{}\n{}",
+        run.status, run.stdout, run.stderr
+    ))
+}
+
 /// A folder of its own below the system's temporary one: `home`, `outside` and what the tests put there. Never the real
 /// home; removed when dropped, whatever modes the case left behind.
 pub struct Home {
