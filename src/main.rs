@@ -1,14 +1,6 @@
-//! `guard`: runs a command so that nothing it starts can delete, overwrite or hide what a policy protects.
-
-mod cli;
-mod launch;
-mod plan;
-mod policy;
-mod record;
-mod supervise;
-mod sys;
-mod wall;
+//! The program; all of it is in the library.
+#![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    cli::main()
+    guard::main()
 }

@@ -6,7 +6,18 @@ use std::path::{Path, PathBuf};
 
 /// A module and what it may not name: `crate::` modules by their name, other crates with `::` after it.
 const FORBIDDEN: &[(&str, &[&str])] = &[
-    ("main", &["nix::", "landlock::", "libc::", "crate::sys"]),
+    ("main", &["nix::", "landlock::", "libc::", "crate::"]),
+    ("lib", &["nix::", "landlock::", "libc::", "crate::"]),
+    (
+        "fuzzing",
+        &[
+            "nix::",
+            "landlock::",
+            "crate::wall",
+            "crate::launch",
+            "crate::cli",
+        ],
+    ),
     ("cli", &["nix::", "landlock::", "libc::", "crate::sys"]),
     (
         "policy",
