@@ -320,4 +320,6 @@ fn metadata(effect: Effect, facts: &Facts) -> Decision {
 }
 
 #[cfg(test)]
+mod every;
+#[cfg(test)]
 mod tests;

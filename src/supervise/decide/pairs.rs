@@ -17,7 +17,8 @@ fn may_move(from: &Facts, to: &Facts) -> bool {
 
 /// Whether something may take the place of what is at `to`: an atomic save counts as a change of what it replaces.
 fn may_replace(from: &Facts, to: &Facts) -> bool {
-    may_remove(to) && to.made != Made::NameByRun
+    to.level == Level::Writable
+        || may_remove(to) && to.made != Made::NameByRun
         || to.level == Level::NoDelete && from.made == Made::ByRun
 }
 

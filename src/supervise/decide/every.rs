@@ -1,0 +1,471 @@
+//! Every combination of facts, against what the README promises: stated as what a call would do to the tree and which of
+//! the four columns that needs, not as the order in which the code asks.
+
+use super::*;
+
+const FILE: u32 = libc::S_IFREG;
+const DIR: u32 = libc::S_IFDIR;
+const LINK: u32 = libc::S_IFLNK;
+
+/// Makes all values of one fact from those so far.
+fn each<T: Copy>(so_far: Vec<Facts>, values: &[T], set: impl Fn(&mut Facts, T)) -> Vec<Facts> {
+    let with = |facts: &Facts, value: T| {
+        let mut facts = facts.clone();
+        set(&mut facts, value);
+        facts
+    };
+    let combined = so_far
+        .iter()
+        .flat_map(|facts| values.iter().map(|value| with(facts, *value)));
+    combined.collect()
+}
+
+/// What can be true of a spot at once: the wall grants only what is writable, and who made what is not there has no answer.
+fn possible(facts: &Facts) -> bool {
+    let walled = facts.wall == Wall::Refuses || facts.level == Level::Writable;
+    let made = facts.kind.is_some() || facts.made == Made::Before;
+    let object = facts.object.is_none() || facts.kind.is_some_and(|kind| kind != DIR);
+    walled && made && object
+}
+
+fn places() -> Vec<Facts> {
+    let start = vec![Facts {
+        path: None,
+        level: Level::ReadOnly,
+        rule: Some(RuleId(1)),
+        object: None,
+        wall: Wall::Refuses,
+        kept: None,
+        missing_below: None,
+        kind: None,
+        made: Made::Before,
+        reach: Reach::Itself,
+        rooted: Rooted::Yes,
+        carries_grant: false,
+    }];
+    let all = each(start, &Level::ALL, |facts, level| facts.level = level);
+    let all = each(all, &[Wall::Refuses, Wall::Grants], |facts, wall| {
+        facts.wall = wall
+    });
+    let all = each(all, &[None, Some(RuleId(2))], |facts, kept| {
+        facts.kept = kept
+    });
+    let all = each(all, &[None, Some(RuleId(3))], |facts, rule| {
+        facts.missing_below = rule
+    });
+    let all = each(all, &[false, true], |facts, carries| {
+        facts.carries_grant = carries
+    });
+    each(
+        all,
+        &[Made::Before, Made::ByRun, Made::NameByRun],
+        |facts, made| facts.made = made,
+    )
+}
+
+fn single() -> Vec<Facts> {
+    let kinds = [
+        None,
+        Some(FILE),
+        Some(DIR),
+        Some(LINK),
+        Some(libc::S_IFCHR),
+        Some(libc::S_IFBLK),
+        Some(libc::S_IFIFO),
+    ];
+    let all = each(places(), &kinds, |facts, kind| facts.kind = kind);
+    let reach = [Reach::Itself, Reach::RawDevice, Reach::KernelHelper];
+    let all = each(all, &reach, |facts, reach| facts.reach = reach);
+    let all = each(all, &[Rooted::Yes, Rooted::No], |facts, rooted| {
+        facts.rooted = rooted
+    });
+    let objects = [
+        None,
+        Some(Level::ReadOnly),
+        Some(Level::AddOnly),
+        Some(Level::NoDelete),
+    ];
+    let all = each(all, &objects, |facts, level| {
+        facts.object = level.map(|level| (level, Some(RuleId(4))));
+    });
+    all.into_iter().filter(possible).collect()
+}
+
+/// The table of the README: make, change, remove, change what the run made, remove what the run made.
+fn columns(level: Level) -> [bool; 4] {
+    match level {
+        Level::ReadOnly => [false, false, false, false],
+        Level::AddOnly => [true, false, false, true],
+        Level::NoDelete => [true, true, false, true],
+        Level::Writable => [true, true, true, true],
+    }
+}
+
+fn may_make(facts: &Facts) -> bool {
+    columns(facts.level)[0]
+}
+
+/// Whether the object may change, whatever name it has.
+fn may_change_object(facts: &Facts) -> bool {
+    let level = facts
+        .object
+        .map_or(facts.level, |(object, _)| object.min(facts.level));
+    columns(level)[if facts.made == Made::ByRun { 3 } else { 1 }]
+}
+
+fn may_take_away(facts: &Facts) -> bool {
+    columns(facts.level)[if facts.made == Made::Before { 2 } else { 3 }]
+}
+
+/// What a call would do to the tree.
+#[derive(Debug, PartialEq, Eq)]
+enum Effects {
+    Nothing,
+    Makes,
+    Changes,
+    TakesAway,
+}
+
+fn effects(intent: Intent, facts: &Facts) -> Effects {
+    match (intent, facts.kind) {
+        (
+            Intent::Open {
+                creates: Creates::No,
+                ..
+            }
+            | Intent::Truncate,
+            None,
+        ) => Effects::Nothing,
+        (Intent::OpenNameless, _) => Effects::Makes,
+        (Intent::Open { .. } | Intent::Create(_), None) => Effects::Makes,
+        (Intent::Create(_), Some(_)) | (Intent::Remove | Intent::Metadata(_), None) => {
+            Effects::Nothing
+        }
+        (Intent::Open { .. } | Intent::Truncate, Some(DIR | LINK)) => Effects::Nothing,
+        (
+            Intent::Open {
+                creates: Creates::Only,
+                ..
+            }
+            | Intent::Open {
+                writes: Writes::No, ..
+            },
+            Some(_),
+        ) => Effects::Nothing,
+        (Intent::Open { .. } | Intent::Truncate | Intent::Metadata(_), Some(_)) => Effects::Changes,
+        (Intent::Remove, Some(_)) => Effects::TakesAway,
+    }
+}
+
+/// The one refusal that fits, or none where the call may happen.
+fn due(intent: Intent, facts: &Facts) -> Option<(Operation, Reason, Option<RuleId>)> {
+    let object_rule = match facts.object {
+        Some((level, rule)) if level < facts.level => rule,
+        _ => facts.rule,
+    };
+    match effects(intent, facts) {
+        Effects::Nothing => None,
+        Effects::Makes if !may_make(facts) => Some((Operation::Create, Reason::Level, facts.rule)),
+        Effects::Makes => match intent {
+            Intent::Create(libc::S_IFBLK) => Some((Operation::Create, Reason::BlockDevice, None)),
+            Intent::Create(LINK) if facts.missing_below.is_some() => {
+                Some((Operation::Create, Reason::WouldFill, facts.missing_below))
+            }
+            _ => None,
+        },
+        Effects::Changes => {
+            let metadata = matches!(intent, Intent::Metadata(_));
+            let operation = if metadata {
+                Operation::Metadata
+            } else {
+                Operation::Write
+            };
+            match facts.reach {
+                Reach::RawDevice if !metadata => {
+                    return Some((operation, Reason::BlockDevice, None));
+                }
+                Reach::KernelHelper if !metadata => {
+                    return Some((operation, Reason::KernelHelper, None));
+                }
+                _ => {}
+            }
+            if !may_change_object(facts) {
+                Some((operation, Reason::Level, object_rule))
+            } else if facts.kept.is_some() && intent == Intent::Metadata(Effect::Closing) {
+                Some((operation, Reason::OnTheWay, facts.kept))
+            } else {
+                None
+            }
+        }
+        Effects::TakesAway if !may_take_away(facts) => {
+            Some((Operation::Delete, Reason::Level, facts.rule))
+        }
+        Effects::TakesAway => facts
+            .kept
+            .map(|rule| (Operation::Delete, Reason::OnTheWay, Some(rule))),
+    }
+}
+
+fn intents() -> Vec<Intent> {
+    let mut all = vec![Intent::OpenNameless, Intent::Truncate, Intent::Remove];
+    all.extend([Effect::Open, Effect::Closing].map(Intent::Metadata));
+    all.extend([FILE, DIR, LINK, libc::S_IFBLK, libc::S_IFIFO].map(Intent::Create));
+    for writes in [Writes::Yes, Writes::No] {
+        all.extend(
+            [Creates::Yes, Creates::Only, Creates::No]
+                .map(|creates| Intent::Open { writes, creates }),
+        );
+    }
+    all
+}
+
+/// Who answers what may happen. The kernel may go on where it changes nothing or the wall grants it, and for what no
+/// ruleset is asked about; metadata it may never, since no wall stands behind that.
+fn answers_rightly(intent: Intent, facts: &Facts, decision: &Decision) -> bool {
+    let device = facts.kind == Some(libc::S_IFCHR) && facts.carries_grant;
+    let nowhere = facts.rooted == Rooted::No && facts.kind != Some(FILE);
+    let nothing = effects(intent, facts) == Effects::Nothing;
+    let granted = facts.wall == Wall::Grants;
+    match decision {
+        Decision::Continue if matches!(intent, Intent::Metadata(_)) => false,
+        Decision::Continue => nothing || granted || device || nowhere,
+        // Only where the kernel would not say so by itself.
+        Decision::Perform => !granted || matches!(intent, Intent::Metadata(_)),
+        // A call that would succeed must not fail.
+        Decision::Fail(errno) => {
+            let absent = facts.kind.is_none() && *errno == Errno::ENOENT;
+            let there = facts.kind == Some(DIR) && matches!(*errno, Errno::EISDIR | Errno::EEXIST);
+            (nothing || intent == Intent::OpenNameless) && (absent || there)
+        }
+        Decision::Refuse(_) => false,
+    }
+}
+
+#[test]
+fn a_call_with_one_spot_is_refused_exactly_where_a_column_says_no() {
+    let all = single();
+    assert!(all.len() > 10_000);
+    for facts in &all {
+        for intent in intents() {
+            let decision = decide(intent, facts);
+            match (due(intent, facts), &decision) {
+                (Some((operation, reason, rule)), Decision::Refuse(refusal)) => {
+                    let expected = Refusal {
+                        operation,
+                        spot: Which::First,
+                        rule,
+                        reason,
+                    };
+                    assert_eq!(*refusal, expected, "{intent:?} {facts:?}");
+                }
+                (None, decision) => assert!(
+                    answers_rightly(intent, facts, decision),
+                    "{intent:?} {facts:?}: {decision:?}"
+                ),
+                (due, _) => panic!("{intent:?} {facts:?}: {decision:?} instead of {due:?}"),
+            }
+        }
+    }
+}
+
+/// What fails by what was found must fail so only where no wall says so, and what may be made must be made although it was
+/// there when it was looked at.
+#[test]
+fn what_was_found_may_have_changed_by_the_time_of_the_call() {
+    for facts in single().iter().filter(|facts| facts.wall == Wall::Refuses) {
+        for creates in [Creates::Yes, Creates::No, Creates::Only] {
+            let decision = decide(
+                Intent::Open {
+                    writes: Writes::No,
+                    creates,
+                },
+                facts,
+            );
+            let may_yet_make = creates == Creates::Only
+                && facts.kind.is_some_and(|kind| kind != DIR)
+                || creates == Creates::Yes && facts.kind == Some(FILE);
+            if may_yet_make && may_make(facts) {
+                assert_eq!(decision, Decision::Perform, "{facts:?}");
+            }
+        }
+        let again = decide(Intent::Create(DIR), facts);
+        if facts.kind.is_some() && may_make(facts) && facts.missing_below.is_none() {
+            assert_eq!(again, Decision::Perform, "{facts:?}");
+        }
+        let block = decide(Intent::Create(libc::S_IFBLK), facts);
+        assert_ne!(block, Decision::Perform, "{facts:?}");
+        if facts.kind.is_some() && facts.missing_below.is_some() {
+            assert_eq!(
+                decide(Intent::Create(LINK), facts),
+                Decision::Continue,
+                "{facts:?}"
+            );
+        }
+    }
+}
+
+fn both() -> Vec<Facts> {
+    let all = each(
+        places(),
+        &[None, Some(FILE), Some(DIR), Some(LINK)],
+        |facts, kind| facts.kind = kind,
+    );
+    all.into_iter().filter(possible).collect()
+}
+
+fn refused(
+    operation: Operation,
+    spot: Which,
+    reason: Reason,
+    rule: Option<RuleId>,
+) -> Option<Refusal> {
+    Some(Refusal {
+        operation,
+        spot,
+        rule,
+        reason,
+    })
+}
+
+/// Whether `from` may leave for `to`: taken away, or moved where it is protected as well.
+fn may_leave(from: &Facts, to: &Facts) -> bool {
+    may_take_away(from) || from.level == Level::NoDelete && to.level <= Level::NoDelete
+}
+
+/// The refusal of a rename of what is there, if one is due.
+fn due_to_rename(exchange: Exchange, from: &Facts, to: &Facts) -> Option<Refusal> {
+    let operation = if to.kind.is_some() {
+        Operation::Replace
+    } else {
+        Operation::Create
+    };
+    if !may_leave(from, to) {
+        return refused(Operation::Rename, Which::First, Reason::Level, from.rule);
+    }
+    if from.kept.is_some() {
+        return refused(Operation::Rename, Which::First, Reason::OnTheWay, from.kept);
+    }
+    if !may_make(to) {
+        return refused(operation, Which::Second, Reason::Level, to.rule);
+    }
+    let gives_way = match (to.kind, exchange) {
+        (None, _) => return None,
+        (_, Exchange::Yes) => may_leave(to, from) && may_make(from),
+        // What is replaced is gone, but for an atomic save: a name that the run only linked is its own to take away, what it
+        // stands for is not its own to replace.
+        _ => match (to.level, to.made) {
+            (Level::Writable, _) => true,
+            (Level::ReadOnly, _) => false,
+            (_, Made::ByRun) => true,
+            (level, _) => level == Level::NoDelete && from.made == Made::ByRun,
+        },
+    };
+    if !gives_way {
+        return refused(operation, Which::Second, Reason::Level, to.rule);
+    }
+    to.kept
+        .and_then(|rule| refused(operation, Which::Second, Reason::OnTheWay, Some(rule)))
+}
+
+/// Whether what is moved here would take the wall's grant, or the way that a link leads, into a place that is missing.
+fn fills(exchange: Exchange, from: &Facts, to: &Facts) -> Option<RuleId> {
+    let away = |facts: &Facts| facts.carries_grant || facts.kind == Some(LINK);
+    let there = to.missing_below.filter(|_| away(from));
+    there.or(from
+        .missing_below
+        .filter(|_| exchange == Exchange::Yes && away(to)))
+}
+
+#[test]
+fn a_rename_is_refused_exactly_where_a_column_says_no() {
+    let all = both();
+    for exchange in [Exchange::No, Exchange::NoReplace, Exchange::Yes] {
+        for (from, to) in all
+            .iter()
+            .flat_map(|from| all.iter().map(move |to| (from, to)))
+        {
+            let open = from.wall == Wall::Grants && to.wall == Wall::Grants;
+            let fails = match exchange {
+                _ if from.kind.is_none() => Some(Errno::ENOENT),
+                Exchange::Yes if to.kind.is_none() => Some(Errno::ENOENT),
+                Exchange::NoReplace if to.kind.is_some() => Some(Errno::EEXIST),
+                _ => None,
+            };
+            let granted_away = from.carries_grant && to.level != Level::Writable
+                || exchange == Exchange::Yes && to.carries_grant && from.level != Level::Writable;
+            let operation = if to.kind.is_some() {
+                Operation::Replace
+            } else {
+                Operation::Create
+            };
+            let rule = fills(exchange, from, to);
+            let expected = match (fails, due_to_rename(exchange, from, to)) {
+                (Some(_), _) if open => Decision::Continue,
+                (Some(errno), _) => Decision::Fail(errno),
+                (None, Some(refusal)) => Decision::Refuse(refusal),
+                (None, None) if granted_away => Decision::Fail(Errno::EXDEV),
+                (None, None) if rule.is_some() => Decision::Refuse(Refusal {
+                    operation,
+                    spot: Which::Second,
+                    rule,
+                    reason: Reason::WouldFill,
+                }),
+                (None, None) if open => Decision::Continue,
+                (None, None) => Decision::Perform,
+            };
+            let decision = decide_rename(exchange, from, to, None);
+            assert_eq!(decision, expected, "{exchange:?} {from:?} {to:?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_is_refused_exactly_where_its_source_may_not_change_or_its_name_not_be_made() {
+    let objects = [
+        None,
+        Some(Level::ReadOnly),
+        Some(Level::AddOnly),
+        Some(Level::NoDelete),
+    ];
+    let sources = each(both(), &objects, |facts, level| {
+        facts.object = level.map(|level| (level, Some(RuleId(4))));
+    });
+    let targets = both();
+    for from in sources.iter().filter(|facts| possible(facts)) {
+        for to in &targets {
+            let open = from.wall == Wall::Grants && to.wall == Wall::Grants;
+            let away = from.carries_grant || from.kind == Some(LINK);
+            let rule = match from.object {
+                Some((level, rule)) if level < from.level => rule,
+                _ => from.rule,
+            };
+            let refuse =
+                |refusal: Option<Refusal>| refusal.map_or(Decision::Perform, Decision::Refuse);
+            let expected = match (from.kind, to.kind) {
+                (None, _) if open => Decision::Continue,
+                (None, _) => Decision::Fail(Errno::ENOENT),
+                (_, Some(_)) if open => Decision::Continue,
+                (_, Some(_)) => Decision::Fail(Errno::EEXIST),
+                _ if !may_change_object(from) => {
+                    refuse(refused(Operation::Link, Which::First, Reason::Level, rule))
+                }
+                _ if !may_make(to) => refuse(refused(
+                    Operation::Create,
+                    Which::Second,
+                    Reason::Level,
+                    to.rule,
+                )),
+                _ if away && to.missing_below.is_some() => refuse(refused(
+                    Operation::Create,
+                    Which::Second,
+                    Reason::WouldFill,
+                    to.missing_below,
+                )),
+                (Some(DIR), _) => Decision::Perform,
+                _ if open => Decision::Continue,
+                _ => Decision::Perform,
+            };
+            assert_eq!(decide_link(from, to), expected, "{from:?} {to:?}");
+        }
+    }
+}
