@@ -3,6 +3,10 @@
 //! Every step opens one component with `O_PATH`, links not followed; symbolic links are expanded here, those of procfs
 //! for the *target*. What comes out is held by descriptors, so that nothing found can be swapped afterwards.
 
+#[cfg(any(test, fuzzing))]
+pub mod compare;
+#[cfg(test)]
+mod tests;
 mod walker;
 
 use std::ffi::{CStr, CString};
@@ -134,6 +138,17 @@ pub fn walk(
     {
         return Ok(spot);
     }
+    step_by_step(target, base, path, last, restrict)
+}
+
+/// One component after the other.
+fn step_by_step(
+    target: &Target,
+    base: Base,
+    path: &CStr,
+    last: Last,
+    restrict: u64,
+) -> Result<Spot, Trouble> {
     let absolute = path.to_bytes().first() == Some(&b'/');
     if absolute && restrict & RESOLVE_BENEATH != 0 {
         return Err(Trouble::Fault(Errno::EXDEV));
