@@ -26,5 +26,8 @@ mod wait;
 mod walls;
 pub mod workspace;
 
+#[cfg(fuzzing)]
+pub use resolve::{Last, compare::Maze};
+
 pub use receive::{Backing, Sink, Supervisor, Voice};
 pub use scopes::is_descendant;

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod build;
+#[cfg(test)]
+mod tests;
 
 use landlock::{
     RestrictSelfError, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
