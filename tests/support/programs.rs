@@ -105,7 +105,7 @@ fn present(who: Who, need: &str) -> bool {
                 && find(Who::Me, "setpriv").is_some()
         }
         "cc32" => helper("hurt32").is_some(),
-        "hurt" | "odd" => helper(need).is_some(),
+        "hurt" | "odd" | "raw" | "raw32" => helper(need).is_some(),
         "hurt-go" => go_helper().is_some(),
         "cargo" => std::env::var_os("CARGO").is_some(),
         program => find(who, program).is_some(),
@@ -117,7 +117,7 @@ pub fn not_for(who: Who, needs: &[&str]) -> bool {
     needs.contains(&"root") && !who.is_root() || needs.contains(&"mounts") && !super::am_root()
 }
 
-/// Builds `tests/programs/NAME.c` once; `hurt32` is `hurt.c` for i386. None where the compiler cannot.
+/// Builds `tests/programs/NAME.c` once; `NAME32` is the same for i386. None where the compiler cannot.
 pub fn helper(name: &str) -> Option<PathBuf> {
     static BUILT: Mutex<Option<HashMap<String, Option<PathBuf>>>> = Mutex::new(None);
     let mut built = BUILT.lock().unwrap();
@@ -129,10 +129,9 @@ pub fn helper(name: &str) -> Option<PathBuf> {
 }
 
 fn build_c(name: &str) -> Option<PathBuf> {
-    let (source, flags): (&str, &[&str]) = if name == "hurt32" {
-        ("hurt", &["-m32"])
-    } else {
-        (name, &[])
+    let (source, flags): (&str, &[&str]) = match name.strip_suffix("32") {
+        Some(source) => (source, &["-m32"]),
+        None => (name, &[]),
     };
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")

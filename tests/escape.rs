@@ -1,0 +1,70 @@
+//! Every way to lose a file, as one table of attacks: `cargo test --test escape`.
+//!
+//! Each row is done without guard (the control, which has to do damage), under guard, and with each of guard's two layers
+//! alone, by which it is tried who stops it. Its numbers are lines of `NUMBERS` below.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[path = "escape/allowed.rs"]
+mod allowed;
+#[path = "escape/detours.rs"]
+mod detours;
+#[path = "escape/links.rs"]
+mod links;
+#[path = "escape/metadata.rs"]
+mod metadata;
+#[path = "escape/mounts.rs"]
+mod mounts;
+#[path = "escape/new_entries.rs"]
+mod new_entries;
+#[path = "escape/raw.rs"]
+mod raw;
+#[path = "escape/removals.rs"]
+mod removals;
+#[path = "escape/renames.rs"]
+mod renames;
+#[path = "escape/row.rs"]
+mod row;
+mod support;
+#[path = "escape/writes.rs"]
+mod writes;
+
+/// A test for each table, and a list of them all.
+macro_rules! tables {
+    ($($name:ident: $rows:path),*) => {
+        $(#[test]
+        fn $name() {
+            row::table(stringify!($name), $rows);
+        })*
+
+        fn all() -> impl Iterator<Item = &'static row::Row> {
+            [$($rows),*].into_iter().flatten()
+        }
+    };
+}
+
+tables!(
+    removals: removals::ROWS,
+    renames: renames::ROWS,
+    writes: writes::ROWS,
+    metadata: metadata::ROWS,
+    links: links::ROWS,
+    new_entries: new_entries::ROWS,
+    mounts: mounts::ROWS,
+    raw_opens: raw::OPENS,
+    raw_opens_32: raw::OPENS_32,
+    raw_entries: raw::ENTRIES,
+    raw_entries_32: raw::ENTRIES_32,
+    raw_metadata: raw::METADATA,
+    raw_metadata_32: raw::METADATA_32,
+    raw_own: raw::OWN,
+    raw_own_32: raw::OWN_32
+);
+
+#[test]
+fn names_are_told_apart() {
+    let mut names: Vec<_> = all().map(|row| row.name).collect();
+    names.sort_unstable();
+    let twice: Vec<_> = names.windows(2).filter(|w| w[0] == w[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
