@@ -26,7 +26,7 @@ pub enum Stopper {
 pub enum Seen {
     /// A refusal under a rule, as one of these operations.
     As(&'static [&'static str]),
-    /// A refusal that every policy makes.
+    /// A refusal that every policy makes: no rule is named.
     Forbidden,
     /// Nothing: the kernel alone refuses, or the filter answers by itself.
     Not,
@@ -36,7 +36,7 @@ pub enum Seen {
 
 /// Which layers are in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layers {
+pub enum Layers {
     None,
     All,
     WallAlone,
@@ -46,7 +46,7 @@ enum Layers {
 /// One way.
 pub struct Row {
     pub name: &'static str,
-    /// Lines of the list of ways to lose a file, in `NUMBERS` of `escape.rs`.
+    /// Ways to lose a file: numbers of `ways.rs`.
     pub numbers: &'static [u8],
     pub stopper: Stopper,
     /// How the name of the process that is refused begins.
@@ -62,6 +62,8 @@ pub struct Row {
     pub mounts: &'static str,
     /// Bash around guard: what guard and the attack inherit.
     pub around: &'static str,
+    /// Bash without guard once the attack is over.
+    pub after: &'static str,
     /// Damage comes from a process that outlives the command and makes `$T/done` at its end.
     pub lasts: bool,
     /// The attack has to fail in the eyes of whoever runs it.
@@ -89,6 +91,7 @@ pub const fn row(
         before: "",
         mounts: "",
         around: "",
+        after: "",
         lasts: false,
         fails: true,
         alone: None,
@@ -142,7 +145,7 @@ fn run(home: &Home, row: &Row, layers: Layers) -> Result<Run, String> {
 }
 
 /// Does it in a fresh home: what was damaged, and how it ended.
-fn attempt(home: &Home, row: &Row, layers: Layers) -> Result<(Vec<String>, Run), String> {
+pub fn attempt(home: &Home, row: &Row, layers: Layers) -> Result<(Vec<String>, Run), String> {
     if !row.before.is_empty() {
         let run = home.script(With::Nothing, row.before)?;
         if run.status != 0 {
@@ -150,7 +153,11 @@ fn attempt(home: &Home, row: &Row, layers: Layers) -> Result<(Vec<String>, Run),
         }
     }
     let before = home.protected();
-    let run = run(home, row, layers)?;
+    let run = run(home, row, layers);
+    if !row.after.is_empty() {
+        home.script(With::Nothing, row.after)?;
+    }
+    let run = run?;
     let damage = before.differences(&home.protected(), Compare::Exact);
     Ok((damage, run))
 }
@@ -171,7 +178,7 @@ fn control(home: &Home, row: &Row) -> Result<(), String> {
 fn guarded(home: &Home, row: &Row) -> Result<(), String> {
     let (damage, run) = attempt(home, row, Layers::All)?;
     let mut problems = Vec::new();
-    if (125..=127).contains(&run.status) {
+    if (125..=127).contains(&run.status) && !row.lasts {
         problems.push(format!("the attack was not run: exit {}", run.status));
     }
     if matches!(row.stopper, Stopper::Limit(_)) {
@@ -255,14 +262,14 @@ fn recorded(home: &Home, row: &Row, operations: &[&str]) -> Option<String> {
 }
 
 /// The record has a call that guard refuses under every policy.
-fn forbidden(home: &Home) -> Option<String> {
+pub fn forbidden(home: &Home) -> Option<String> {
     let attempts = home.attempts();
     let fits = attempts
         .iter()
-        .any(|a| a["operation"] == "forbidden" && a["answer"] == "refused");
+        .any(|a| a["rule"].is_null() && a["answer"] == "refused");
     (!fits).then(|| {
         format!(
-            "the record has no forbidden call; it has {}",
+            "the record has no refusal without a rule; it has {}",
             listed(&attempts)
         )
     })
@@ -299,7 +306,7 @@ fn alone(home: &Home, row: &Row) -> Result<(), String> {
         Stopper::Wall => (true, false),
         Stopper::Supervisor => (false, true),
         Stopper::Both => (true, true),
-        Stopper::Limit(_) => (false, false),
+        Stopper::Limit(_) => unreachable!("no layer stops it"),
     };
     if (wall, supervisor) == expected {
         return Ok(());
@@ -324,10 +331,10 @@ fn case(row: &Row, who: Who) -> Result<(), String> {
     control(&home, row)?;
     home.reset();
     let guarded = guarded(&home, row);
-    let alone = if row.alone.is_none() {
-        alone(&home, row)
-    } else {
-        Ok(())
+    let alone = match row.stopper {
+        Limit(_) => Ok(()),
+        _ if row.alone.is_some() => Ok(()),
+        _ => alone(&home, row),
     };
     match (guarded, alone) {
         (Err(one), Err(other)) => Err(format!("{one}\n{other}")),
