@@ -13,6 +13,8 @@ mod answers;
 mod contexts;
 #[path = "escape/detours.rs"]
 mod detours;
+#[path = "escape/itself.rs"]
+mod itself;
 #[path = "escape/links.rs"]
 mod links;
 #[path = "escape/metadata.rs"]
@@ -21,6 +23,8 @@ mod metadata;
 mod mounts;
 #[path = "escape/new_entries.rs"]
 mod new_entries;
+#[path = "escape/paths.rs"]
+mod paths;
 #[path = "escape/raw.rs"]
 mod raw;
 #[path = "escape/reach.rs"]
@@ -67,7 +71,9 @@ tables!(
     raw_metadata_32: raw::METADATA_32,
     raw_own: raw::OWN,
     raw_own_32: raw::OWN_32,
-    reach: reach::ROWS
+    reach: reach::ROWS,
+    paths: paths::ROWS,
+    itself: itself::ROWS
 );
 
 /// Numbers of all rows, with their names.

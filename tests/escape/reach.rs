@@ -51,9 +51,9 @@ pub const ROWS: &[Row] = &[
     victim("process_vm_writev into a process outside", &[45], Wall, "", Seen::Not, "$B/reach poke-vm $T/note"),
     victim("/proc/PID/mem of a process outside", &[45], Both, "", Seen::Not, "$B/reach poke-mem $T/note"),
     victim("pidfd_getfd of a process outside", &[30], Wall, "", Seen::Not, "$B/reach getfd $T/note"),
-    victim("/proc/PID/root of a process outside", &[44], Both, "", Seen::Not, "read V A F < $T/note; rm -rf /proc/$V/root$P"),
-    victim("/proc/PID/cwd of a process outside", &[44], Both, "", Seen::Not, "read V A F < $T/note; rm -rf /proc/$V/cwd/sessions"),
-    victim("/proc/PID/fd of a process outside", &[44], Both, "", Seen::Not, "read V A F < $T/note; echo x > /proc/$V/fd/$F"),
+    victim("/proc/PID/root of a process outside", &[44], Both, "", Seen::Forbidden, "read V A F < $T/note; rm -rf /proc/$V/root$P"),
+    victim("/proc/PID/cwd of a process outside", &[44], Both, "", Seen::Forbidden, "read V A F < $T/note; rm -rf /proc/$V/cwd/sessions"),
+    victim("/proc/PID/fd of a process outside", &[44], Both, "", Seen::Forbidden, "read V A F < $T/note; echo x > /proc/$V/fd/$F"),
     Row { fails: false, ..victim("a signal to a process outside", &[46], PEERS, "", Seen::Not, "read V A F < $T/note; kill $V; for n in {1..200}; do [ -s $P/auth.json ] || break; sleep 0.02; done") },
     Row { fails: false, ..victim("a lock that a process outside waits for", &[50], PEERS, "", Seen::Not, "$B/reach lock $P/auth.json") },
     Row {
@@ -86,6 +86,7 @@ pub const ROWS: &[Row] = &[
     Row {
         needs: &["setsid"],
         before: "(for n in {1..400}; do [ -s $T/log ] && break; sleep 0.05; done; touch $T/done) >&- 2>&- &",
+        ends: true,
         lasts: true,
         fails: false,
         ..row(

@@ -66,6 +66,8 @@ pub struct Row {
     pub after: &'static str,
     /// Damage comes from a process that outlives the command and makes `$T/done` at its end.
     pub lasts: bool,
+    /// Guard may end the command, and says so.
+    pub ends: bool,
     /// The attack has to fail in the eyes of whoever runs it.
     pub fails: bool,
     /// Whether the layers are tried one by one; otherwise why they cannot be.
@@ -93,6 +95,7 @@ pub const fn row(
         around: "",
         after: "",
         lasts: false,
+        ends: false,
         fails: true,
         alone: None,
     }
@@ -178,7 +181,7 @@ fn control(home: &Home, row: &Row) -> Result<(), String> {
 fn guarded(home: &Home, row: &Row) -> Result<(), String> {
     let (damage, run) = attempt(home, row, Layers::All)?;
     let mut problems = Vec::new();
-    if (125..=127).contains(&run.status) && !row.lasts {
+    if (125..=127).contains(&run.status) && !row.ends {
         problems.push(format!("the attack was not run: exit {}", run.status));
     }
     if matches!(row.stopper, Stopper::Limit(_)) {

@@ -7,6 +7,8 @@
 //   take SOCKET           asks `serve`, and writes
 //   lock FILE             keeps a lock until somebody has emptied FILE, at most two seconds
 //   ring-unlink FILE, ring-xattr FILE                              by io_uring
+//   edge FILE             unlinks it by a path that ends where memory ends
+//   mapped FILE           opens it for writing by /proc/self/map_files
 //   aio FD, map FD        by a descriptor that was there before
 #define _GNU_SOURCE
 #include <errno.h>
@@ -183,6 +185,21 @@ static int map(int fd) {
   return done("msync", msync(p, 4096, MS_SYNC));
 }
 
+static int edge(const char *file) {
+  size_t length = strlen(file) + 1;
+  char *p = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED || length > 4096 || mprotect(p + 4096, 4096, PROT_NONE)) return bad("mprotect");
+  return done(file, unlink(memcpy(p + 4096 - length, file, length)));
+}
+
+static int mapped(const char *file) {
+  int fd = open(file, O_RDONLY);
+  char *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0), name[100];
+  if (p == MAP_FAILED) return bad("mmap");
+  snprintf(name, sizeof name, "/proc/self/map_files/%lx-%lx", (long)p, (long)p + 4096);
+  return done(name, open(name, O_WRONLY | O_TRUNC));
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   const char *what = argv[1], *a = argv[2];
@@ -191,6 +208,8 @@ int main(int argc, char **argv) {
   if (IS("serve") && argc == 4) return serve(a, argv[3]);
   if (IS("take")) return take(a);
   if (IS("lock")) return lock(a);
+  if (IS("edge")) return edge(a);
+  if (IS("mapped")) return mapped(a);
   if (IS("aio")) return aio(atoi(a));
   if (IS("map")) return map(atoi(a));
   if (IS("ring-unlink")) return ring((struct io_uring_sqe){.opcode = IORING_OP_UNLINKAT, .fd = AT_FDCWD, .addr = (uintptr_t)a});
