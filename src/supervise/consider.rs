@@ -277,7 +277,11 @@ impl Supervisor {
         match trouble {
             // A directory on the way may have come to exist by now, and the wall would say EACCES.
             Trouble::Fault(errno @ (Errno::ENOENT | Errno::ENOTDIR)) => Reply::Result(Err(errno)),
-            Trouble::Fault(_) | Trouble::Foreign if walled => Reply::Continue,
+            // What only the supervisor protects has no wall behind it, so such an answer is not left to the kernel.
+            Trouble::Fault(errno @ (Errno::ELOOP | Errno::ENAMETOOLONG)) => {
+                Reply::Result(Err(errno))
+            }
+            Trouble::Fault(_) if walled => Reply::Continue,
             Trouble::Unreadable if walled => {
                 self.note_unreadable(case);
                 Reply::Continue
@@ -285,7 +289,8 @@ impl Supervisor {
             Trouble::Fault(errno) => Reply::Result(Err(errno)),
             Trouble::Unreadable => self.refuse_blind(case, Reason::Unreadable, None),
             Trouble::Own(Errno::EPERM) => self.refuse_blind(case, Reason::Credentials, None),
-            Trouble::Foreign | Trouble::Own(_) => {
+            Trouble::Foreign => self.refuse_blind(case, Reason::Unknown, None),
+            Trouble::Own(_) => {
                 tracing::warn!(%trouble, call = case.call.name, "could not look at a call");
                 self.refuse_blind(case, Reason::Unknown, None)
             }

@@ -19,6 +19,13 @@ fn still_allowed() {
         ("find and grep", &[], "find $P -type f | sort && grep -r token $P"),
         ("stat and test", &[], "stat -c '%a %s %n' $P/* && test -r $P/auth.json && test -w $P/auth.json; echo $?"),
         ("tar out", &["tar"], "tar cf $T/a.tar -C ~ .pi && tar tf $T/a.tar"),
+        ("a path at the end of memory", &["reach"], "touch $T/e && $B/reach edge $T/e && ls $T"),
+        ("names that are no text", &[], "cd $T && touch $'\\xff\\n' && mv $'\\xff\\n' $'\\xfe' && rm $'\\xfe' && ls | wc -l"),
+        (
+            "the folders and descriptors of another process",
+            &[],
+            "cd $T && exec 5>f && (echo 1 > /proc/$$/fd/5; echo 2 > /proc/$$/cwd/g; chmod 600 /proc/$$/root$T/g; rm /proc/$$/cwd/g; touch ~/h; mv ~/h /proc/$$/cwd/h) && cat f && ls",
+        ),
         ("flock of a file for reading", &["flock"], "flock -s $P/auth.json echo locked"),
         (
             "O_CREAT of what exists, for reading",

@@ -17,4 +17,16 @@ pub const ROWS: &[Row] = &[
     Row { before: "ln $P/auth.json $T/alias", ..row("chmod of a hard link made before", &[16, 33], Supervisor, "chmod", META, "chmod 777 $T/alias") },
     Row { needs: &["python3"], before: "ln $P/auth.json $T/alias", ..row("a hard link made before, opened with O_NOFOLLOW", &[33], Supervisor, "python3", WRITE, "python3 -c 'import os; os.open(os.environ[\"T\"] + \"/alias\", os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)'") },
     row("cp -l out, then write", &[13], Both, "cp", LINK, "cp -l $P/auth.json $T/l && echo x > $T/l"),
+    // What the wall does not know of may not be reached by a way that the supervisor does not follow to its end.
+    Row { before: "ln $P/auth.json $T/alias", ..row("a hard link made before, in the folder of another process", &[33], Supervisor, "bash", WRITE, "cd $T && (echo x > /proc/$$/cwd/alias)") },
+    Row { before: "ln $P/auth.json $T/alias", ..row("a hard link made before, that another process has open", &[33], Supervisor, "bash", WRITE, "exec 5<$T/alias && (echo x > /proc/$$/fd/5)") },
+    Row { before: "ln $P/auth.json $T/alias", ..row("chmod of a hard link made before, in the root of another process", &[16, 33], Supervisor, "chmod", META, "chmod 777 /proc/$$/root$T/alias; exit 1") },
+    Row {
+        before: "ln $P/auth.json $T/alias && ln -s alias $T/l1 && for n in {1..39}; do ln -s l$n $T/l$((n + 1)); done",
+        ..row("a hard link made before, behind all links that the kernel follows", &[33], Supervisor, "bash", WRITE, "echo x > $T/l40")
+    },
+    Row {
+        before: "ln $P/auth.json $T/alias && ln -s . $T/l0 && for n in {1..38}; do ln -s l$((n - 1))$(printf '/.%.0s' {1..2030}) $T/l$n; done",
+        ..row("a hard link made before, behind links that are long together", &[33], Supervisor, "bash", WRITE, "echo x > $T/l38/alias")
+    },
 ];
