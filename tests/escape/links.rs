@@ -29,4 +29,32 @@ pub const ROWS: &[Row] = &[
         before: "ln $P/auth.json $T/alias && ln -s . $T/l0 && for n in {1..38}; do ln -s l$((n - 1))$(printf '/.%.0s' {1..2030}) $T/l$n; done",
         ..row("a hard link made before, behind links that are long together", &[33], Supervisor, "bash", WRITE, "echo x > $T/l38/alias")
     },
+    Row {
+        needs: &["reach"],
+        before: "ln $P/auth.json $T/alias",
+        ..row("a hard link made before, its path hidden from other processes", &[33], Supervisor, "", Seen::Perhaps, "$B/reach secret $T/alias")
+    },
+    Row {
+        needs: &["raw"],
+        before: "ln $P/auth.json $T/alias",
+        ..row("a hard link made before, looked up in the cache alone", &[4, 33], Supervisor, "", Seen::Perhaps, "stat $T/alias >&2; $B/raw openat2 cwd s:$T/alias how:1,0,0x20 24 then ftruncate @ 0")
+    },
+    Row {
+        before: "mkdir $T/box && ln $P/auth.json $T/box/alias && chmod 0 $T/box",
+        after: "chmod 700 $T/box",
+        ..row("a hard link made before, in a folder for the root of a user namespace", &[33, 43], Supervisor, "", Seen::Perhaps, "unshare -Ur bash -c 'echo x > $T/box/alias'")
+    },
+    Row {
+        needs: &["prlimit"],
+        before: "ln $P/auth.json $T/alias",
+        ends: true,
+        ..row(
+            "a hard link made before, and a supervisor without descriptors",
+            &[33, 46],
+            Supervisor,
+            "",
+            Seen::Perhaps,
+            "[ $(cat /proc/$PPID/comm) != guard ] || prlimit --pid $PPID --nofile=0:0; for n in {1..20}; do echo x > $T/alias || continue; exit; done; exit 1",
+        )
+    },
 ];

@@ -8,6 +8,8 @@
 //   lock FILE             keeps a lock until somebody has emptied FILE, at most two seconds
 //   ring-unlink FILE, ring-xattr FILE                              by io_uring
 //   edge FILE             unlinks it by a path that ends where memory ends
+//   secret FILE           truncates it by a path in memory that is hidden from other processes (memfd_secret)
+//   secret-chmod FILE     takes its mode in the same way
 //   mapped FILE           opens it for writing by /proc/self/map_files
 //   aio FD, map FD        by a descriptor that was there before
 #define _GNU_SOURCE
@@ -192,6 +194,15 @@ static int edge(const char *file) {
   return done(file, unlink(memcpy(p + 4096 - length, file, length)));
 }
 
+static int secret(const char *file, int chmods) {
+  int fd = (int)syscall(447, 0);
+  if (fd < 0 || ftruncate(fd, 4096) < 0) return bad("memfd_secret");
+  char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (p == MAP_FAILED) return bad("mmap");
+  strcpy(p, file);
+  return done(file, chmods ? chmod(p, 0) : truncate(p, 0));
+}
+
 static int mapped(const char *file) {
   int fd = open(file, O_RDONLY);
   char *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0), name[100];
@@ -208,6 +219,8 @@ int main(int argc, char **argv) {
   if (IS("serve") && argc == 4) return serve(a, argv[3]);
   if (IS("take")) return take(a);
   if (IS("lock")) return lock(a);
+  if (IS("secret")) return secret(a, 0);
+  if (IS("secret-chmod")) return secret(a, 1);
   if (IS("edge")) return edge(a);
   if (IS("mapped")) return mapped(a);
   if (IS("aio")) return aio(atoi(a));
