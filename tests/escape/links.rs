@@ -57,4 +57,11 @@ pub const ROWS: &[Row] = &[
             "[ $(cat /proc/$PPID/comm) != guard ] || prlimit --pid $PPID --nofile=0:0; for n in {1..20}; do echo x > $T/alias || continue; exit; done; exit 1",
         )
     },
+    // Root's supervisor may look into everybody.
+    Row {
+        needs: &["reach", "user"],
+        before: "ln $P/auth.json $T/alias",
+        fails: false,
+        ..row("a hard link made before, by a program that nobody may look into", &[33], Limit("Programs that do not let others look into them"), "", Seen::Perhaps, "$B/reach undumpable $T/alias")
+    },
 ];

@@ -10,6 +10,7 @@
 //   edge FILE             unlinks it by a path that ends where memory ends
 //   secret FILE           truncates it by a path in memory that is hidden from other processes (memfd_secret)
 //   secret-chmod FILE     takes its mode in the same way
+//   undumpable FILE       truncates it as a process that nobody may look into
 //   mapped FILE           opens it for writing by /proc/self/map_files
 //   aio FD, map FD        by a descriptor that was there before
 #define _GNU_SOURCE
@@ -221,6 +222,7 @@ int main(int argc, char **argv) {
   if (IS("lock")) return lock(a);
   if (IS("secret")) return secret(a, 0);
   if (IS("secret-chmod")) return secret(a, 1);
+  if (IS("undumpable")) return done(a, prctl(PR_SET_DUMPABLE, 0) ? -1 : truncate(a, 0));
   if (IS("edge")) return edge(a);
   if (IS("mapped")) return mapped(a);
   if (IS("aio")) return aio(atoi(a));

@@ -88,7 +88,7 @@ fn can_enter(who: Who, dir: &Path) -> bool {
 }
 
 /// The first of `needs` that is not there. A need is a program's name, or one of
-/// `root` (the case makes sense for root only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
+/// `root`, `user` (the case makes sense for root only, for others only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
 pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
     needs
         .iter()
@@ -99,6 +99,7 @@ pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
 fn present(who: Who, need: &str) -> bool {
     match need {
         "root" => who.is_root(),
+        "user" => !who.is_root(),
         "mounts" => {
             super::am_root()
                 && find(Who::Me, "unshare").is_some()
@@ -119,6 +120,7 @@ fn present(who: Who, need: &str) -> bool {
 /// Whether a case is simply not for `who`, as opposed to something missing.
 pub fn not_for(who: Who, needs: &[&str]) -> bool {
     needs.contains(&"root") && !who.is_root()
+        || needs.contains(&"user") && who.is_root()
         || needs.contains(&"mounts") && !super::am_root()
         || needs.contains(&"core") && !core_dumps()
         || needs.contains(&"x32") && !x32()
