@@ -85,6 +85,13 @@ fn settings_of_the_kernel() {
             run.status != 0 && run.stderr.contains("outside of every sandbox"),
             &run,
         )?;
+        let detour = script.replace("> /proc", "| tee /proc/$$/root/proc");
+        let run = home.script(With::Guard(&[]), &format!("set -o pipefail; {detour}"))?;
+        check(
+            "by way of another process",
+            run.status != 0 && run.stderr.contains("outside of every sandbox"),
+            &run,
+        )?;
         let other = home.script(
             With::Guard(&[]),
             "v=$(cat /proc/sys/vm/swappiness); echo $v > /proc/sys/vm/swappiness && echo 0 > /proc/self/oom_score_adj && echo fine",

@@ -273,11 +273,18 @@ impl Supervisor {
     }
 
     fn troubled(&self, case: &Case<'_>, trouble: Trouble) -> Reply {
+        let target = case.observer.target;
         let walled = case.call.kind.is_checked_by_landlock() && self.backing == Backing::Wall;
         match trouble {
-            // A directory on the way may have come to exist by now, and the wall would say EACCES.
-            Trouble::Fault(errno @ (Errno::ENOENT | Errno::ENOTDIR)) => Reply::Result(Err(errno)),
-            Trouble::Fault(_) | Trouble::Foreign if walled => Reply::Continue,
+            // Not left to the kernel, which may see it differently by now, or by means that we do not have: the wall knows
+            // nothing of old hard links and of settings of the kernel.
+            Trouble::Fault(errno @ (Errno::EACCES | Errno::EPERM))
+                if !walled || target.user_namespace() == UserNamespace::Another =>
+            {
+                Reply::Result(Err(errno))
+            }
+            // Some file systems ask for more of a user than we can take on.
+            Trouble::Fault(Errno::EACCES | Errno::EPERM) => Reply::Continue,
             Trouble::Unreadable if walled => {
                 self.note_unreadable(case);
                 Reply::Continue
@@ -285,7 +292,8 @@ impl Supervisor {
             Trouble::Fault(errno) => Reply::Result(Err(errno)),
             Trouble::Unreadable => self.refuse_blind(case, Reason::Unreadable, None),
             Trouble::Own(Errno::EPERM) => self.refuse_blind(case, Reason::Credentials, None),
-            Trouble::Foreign | Trouble::Own(_) => {
+            Trouble::Foreign => self.refuse_blind(case, Reason::Unknown, None),
+            Trouble::Own(_) => {
                 tracing::warn!(%trouble, call = case.call.name, "could not look at a call");
                 self.refuse_blind(case, Reason::Unknown, None)
             }

@@ -4,6 +4,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"syscall"
+	"unsafe"
 )
 
 func main() {
@@ -15,6 +17,8 @@ func main() {
 		err = os.Truncate(os.Args[2], 0)
 	case "writefile":
 		err = os.WriteFile(os.Args[2], []byte("go\n"), 0o600)
+	case "attacks":
+		attacks(os.Args[2] + "/")
 	case "work": // what a build does, in a folder that may be written: used by the tests of transparency
 		dir := os.Args[2]
 		must(os.MkdirAll(dir+"/a/b/c", 0o755))
@@ -51,4 +55,42 @@ func must(err error) {
 		fmt.Fprintln(os.Stderr, "hurt-go:", err)
 		os.Exit(1)
 	}
+}
+
+// The attacks of context.c on a home, by the raw calls.
+func attacks(home string) {
+	path := func(name string) uintptr { return text(home + name) }
+	const cwd = ^uintptr(99)
+	agent := ".pi/agent/"
+	worked := 0
+	for _, call := range [][6]uintptr{
+		{syscall.SYS_UNLINKAT, cwd, path(agent + "models-store.json")},
+		{syscall.SYS_RENAMEAT, cwd, path(".local/share"), cwd, path(".local/moved")},
+		{syscall.SYS_OPENAT, cwd, path(agent + "auth.json"), syscall.O_WRONLY | syscall.O_TRUNC},
+		{syscall.SYS_FCHMODAT, cwd, path(agent + "settings.json"), 0},
+		{syscall.SYS_LINKAT, cwd, path(agent + "sessions/--other--/x.jsonl"), cwd, path("tmp/l"), 0},
+		{syscall.SYS_SETXATTR, path(agent + "sessions"), text("user.note"), text("gone"), 4, 0},
+		{syscall.SYS_OPENAT, cwd, path(agent + "new"), syscall.O_WRONLY | syscall.O_CREAT | syscall.O_EXCL, 0o600},
+		{syscall.SYS_RENAMEAT, cwd, path("plain.txt"), cwd, path(agent + "npm/package.json")},
+	} {
+		_, _, errno := syscall.Syscall6(call[0], call[1], call[2], call[3], call[4], call[5], 0)
+		fmt.Print(int(errno), " ")
+		if errno == 0 {
+			worked++
+		}
+	}
+	fmt.Println()
+	if worked == 0 {
+		os.Exit(1)
+	}
+}
+
+// What calls point to, so that it stays where it is.
+var kept []*byte
+
+func text(of string) uintptr {
+	bytes, err := syscall.BytePtrFromString(of)
+	must(err)
+	kept = append(kept, bytes)
+	return uintptr(unsafe.Pointer(bytes))
 }

@@ -88,7 +88,7 @@ fn can_enter(who: Who, dir: &Path) -> bool {
 }
 
 /// The first of `needs` that is not there. A need is a program's name, or one of
-/// `root` (the case makes sense for root only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
+/// `root`, `user` (the case makes sense for root only, for others only), `mounts` (the tests run as root and may unshare mounts), `cc32`, `cargo`.
 pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
     needs
         .iter()
@@ -99,14 +99,19 @@ pub fn missing(who: Who, needs: &[&str]) -> Option<String> {
 fn present(who: Who, need: &str) -> bool {
     match need {
         "root" => who.is_root(),
+        "user" => !who.is_root(),
         "mounts" => {
             super::am_root()
                 && find(Who::Me, "unshare").is_some()
                 && find(Who::Me, "setpriv").is_some()
         }
         "cc32" => helper("hurt32").is_some(),
-        "hurt" | "odd" => helper(need).is_some(),
-        "hurt-go" => go_helper().is_some(),
+        "hurt" | "odd" | "raw" | "raw32" | "reach" | "context" | "context32" => {
+            helper(need).is_some()
+        }
+        "hurt-go" | "hurt-go-arm64" => go_helper(need).is_some(),
+        "core" => core_dumps(),
+        "x32" => x32(),
         "cargo" => std::env::var_os("CARGO").is_some(),
         program => find(who, program).is_some(),
     }
@@ -114,10 +119,26 @@ fn present(who: Who, need: &str) -> bool {
 
 /// Whether a case is simply not for `who`, as opposed to something missing.
 pub fn not_for(who: Who, needs: &[&str]) -> bool {
-    needs.contains(&"root") && !who.is_root() || needs.contains(&"mounts") && !super::am_root()
+    needs.contains(&"root") && !who.is_root()
+        || needs.contains(&"user") && who.is_root()
+        || needs.contains(&"mounts") && !super::am_root()
+        || needs.contains(&"core") && !core_dumps()
+        || needs.contains(&"x32") && !x32()
 }
 
-/// Builds `tests/programs/NAME.c` once; `hurt32` is `hurt.c` for i386. None where the compiler cannot.
+/// Whether the kernel has the calls of x32.
+fn x32() -> bool {
+    // SAFETY: getpid(2) takes nothing and changes nothing.
+    cfg!(target_arch = "x86_64") && unsafe { libc::syscall(0x4000_0000 | libc::SYS_getpid) } > 0
+}
+
+/// Whether the kernel writes core dumps into the working directory.
+fn core_dumps() -> bool {
+    let pattern = super::read_text(Path::new("/proc/sys/kernel/core_pattern"));
+    !pattern.starts_with(['|', '/', '@'])
+}
+
+/// Builds `tests/programs/NAME.c` once; `NAME32` is the same for i386. None where the compiler cannot.
 pub fn helper(name: &str) -> Option<PathBuf> {
     static BUILT: Mutex<Option<HashMap<String, Option<PathBuf>>>> = Mutex::new(None);
     let mut built = BUILT.lock().unwrap();
@@ -129,10 +150,9 @@ pub fn helper(name: &str) -> Option<PathBuf> {
 }
 
 fn build_c(name: &str) -> Option<PathBuf> {
-    let (source, flags): (&str, &[&str]) = if name == "hurt32" {
-        ("hurt", &["-m32"])
-    } else {
-        (name, &[])
+    let (source, flags): (&str, &[&str]) = match name.strip_suffix("32") {
+        Some(source) => (source, &["-m32"]),
+        None => (name, &[]),
     };
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
@@ -155,35 +175,42 @@ fn build_c(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// Builds `tests/programs/hurt.go` once, without the C library.
-pub fn go_helper() -> Option<PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let go = find(Who::Me, "go")?;
-            let cache = shared().join("go-cache");
-            let out = shared().join("hurt-go");
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/hurt.go");
-            let run = Command::new(go)
-                .args(["build", "-o"])
-                .arg(&out)
-                .arg(&source)
-                .envs([
-                    ("CGO_ENABLED", "0"),
-                    ("GO111MODULE", "off"),
-                    ("GOFLAGS", ""),
-                ])
-                .env("GOCACHE", &cache)
-                .env("GOPATH", shared().join("go-path"))
-                .output()
-                .ok()?;
-            assert!(
-                run.status.success(),
-                "{}: {}",
-                source.display(),
-                String::from_utf8_lossy(&run.stderr)
-            );
-            Some(out)
-        })
+/// Builds `tests/programs/hurt.go` once, without the C library: for this machine, or for aarch64 as `hurt-go-arm64`.
+pub fn go_helper(name: &str) -> Option<PathBuf> {
+    static BUILT: Mutex<Option<HashMap<String, Option<PathBuf>>>> = Mutex::new(None);
+    let mut built = BUILT.lock().unwrap();
+    built
+        .get_or_insert_default()
+        .entry(name.to_owned())
+        .or_insert_with(|| build_go(name))
         .clone()
+}
+
+fn build_go(name: &str) -> Option<PathBuf> {
+    let go = find(Who::Me, "go")?;
+    let out = shared().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/hurt.go");
+    let mut command = Command::new(go);
+    command
+        .args(["build", "-o"])
+        .arg(&out)
+        .arg(&source)
+        .envs([
+            ("CGO_ENABLED", "0"),
+            ("GO111MODULE", "off"),
+            ("GOFLAGS", ""),
+        ])
+        .env("GOCACHE", shared().join("go-cache"))
+        .env("GOPATH", shared().join("go-path"));
+    if let Some((_, architecture)) = name.split_once("go-") {
+        command.env("GOARCH", architecture);
+    }
+    let run = command.output().ok()?;
+    assert!(
+        run.status.success(),
+        "{}: {}",
+        source.display(),
+        String::from_utf8_lossy(&run.stderr)
+    );
+    Some(out)
 }

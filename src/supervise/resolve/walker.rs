@@ -11,6 +11,8 @@ use crate::sys::file::{
 
 /// Symbolic links in one path (`MAXSYMLINKS`).
 const MOST_LINKS: u32 = 40;
+/// No path can come to more, with every link on it as long as a link may be.
+const MOST_TEXT: usize = (MOST_LINKS as usize + 1) * 4096;
 /// Inode number of the root of every procfs (fs/proc/internal.h).
 const PROC_ROOT_INO: u64 = 1;
 
@@ -212,7 +214,7 @@ impl Walker<'_> {
         }
         let mut path = content;
         path.append(rest);
-        if path.len() > 1 << 16 {
+        if path.len() > MOST_TEXT {
             return Err(fault(Errno::ENAMETOOLONG));
         }
         *rest = path;
@@ -251,7 +253,7 @@ impl Walker<'_> {
         if self.restrict & RESOLVE_NO_MAGICLINKS != 0 {
             return Err(fault(Errno::ELOOP));
         }
-        if !self.is_own_proc()? {
+        if !self.may_follow()? {
             return Err(Trouble::Foreign);
         }
         let how = OpenHow {
@@ -262,18 +264,16 @@ impl Walker<'_> {
         Object::new(fd).map(ProcLink::Object).map_err(Trouble::Own)
     }
 
-    /// Whether the directory that the walk is in belongs to the target's own process.
-    fn is_own_proc(&self) -> Result<bool, Trouble> {
+    /// Whether the directory that the walk is in belongs to the target's own process, or to one that it may look into.
+    /// What is held is that very process's: once it has ended, nothing can be opened through it any more.
+    fn may_follow(&self) -> Result<bool, Trouble> {
         let path = file::path_of(self.dir.as_fd()).map_err(Trouble::Own)?;
         let path = String::from_utf8_lossy(&path).into_owned();
         let tgid = self.target.status()?.tgid;
-        let numbers: Vec<i32> = path
-            .split('/')
-            .filter_map(|part| part.parse().ok())
-            .collect();
-        Ok(numbers
-            .first()
-            .is_some_and(|first| *first == tgid || *first == self.target.tid))
+        let number = path.split('/').find_map(|part| part.parse::<i32>().ok());
+        Ok(number.is_some_and(|pid| {
+            pid == tgid || pid == self.target.tid || self.target.may_look_into(pid)
+        }))
     }
 
     /// Links in a sticky directory that all may write to are followed only for their owner or the directory's

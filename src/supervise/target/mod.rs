@@ -1,5 +1,6 @@
 //! The process that waits for an answer: its memory, descriptors, directories, credentials.
 
+mod kin;
 mod status;
 
 use std::cell::{OnceCell, RefCell};
@@ -30,7 +31,7 @@ pub enum Trouble {
     /// The process has made itself unreadable (`PR_SET_DUMPABLE`), or runs a program that may not be read.
     #[error("the process may not be looked into")]
     Unreadable,
-    /// The way leads through procfs into another process.
+    /// The way leads through procfs into another process that the target may not look into.
     #[error("the path leads through another process")]
     Foreign,
     /// guard itself could not go on.

@@ -13,8 +13,12 @@ pub struct Status {
     pub group: u32,
     /// Supplementary groups.
     pub groups: Vec<u32>,
+    /// Whether its real, effective, saved and file-access ids are the same.
+    pub is_one: bool,
     /// Capabilities in force.
     pub effective: u64,
+    /// Capabilities that it can put into force.
+    pub permitted: u64,
     /// Whether it, and all that it starts, can become nobody else by executing programs.
     pub no_new_privileges: bool,
     /// Bits that new files don't get.
@@ -33,7 +37,10 @@ impl Status {
     /// Takes the text of the file apart; none when it is not such a text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut status = Self::default();
+        let mut status = Self {
+            is_one: true,
+            ..Self::default()
+        };
         let (mut pending, mut blocked, mut caught) = (0_u64, 0_u64, 0_u64);
         for line in text.lines() {
             let Some((key, value)) = line.split_once(':') else {
@@ -46,6 +53,11 @@ impl Status {
                     .nth(3)
                     .and_then(|id| id.parse().ok())
             };
+            if matches!(key, "Uid" | "Gid") {
+                let mut ids = value.split_whitespace();
+                let first = ids.next();
+                status.is_one &= ids.all(|id| Some(id) == first);
+            }
             let bits = || u64::from_str_radix(value, 16).ok();
             match key {
                 "Umask" => status.umask = u32::from_str_radix(value, 8).ok()?,
@@ -63,6 +75,7 @@ impl Status {
                 "SigBlk" => blocked = bits()?,
                 "SigCgt" => caught = bits()?,
                 "NoNewPrivs" => status.no_new_privileges = value == "1",
+                "CapPrm" => status.permitted = bits()?,
                 "CapEff" => status.effective = bits()?,
                 _ => {}
             }
@@ -82,5 +95,14 @@ mod tests {
         let status = Status::parse(&text).unwrap();
         assert_eq!(status.tgid, std::process::id() as i32);
         assert_eq!(status.user, nix::unistd::geteuid().as_raw());
+    }
+
+    #[test]
+    fn ids_that_differ_are_told() {
+        let of = |uid: &str| {
+            Status::parse(&format!("Tgid:\t1\nUid:\t{uid}\nGid:\t0\t0\t0\t0\n")).unwrap()
+        };
+        assert!(of("7\t7\t7\t7").is_one);
+        assert!(!of("7\t0\t7\t7").is_one);
     }
 }

@@ -1,14 +1,10 @@
 //! Ways round add-only and no-delete that take several steps: what existed first comes to a looser place, or counts as made
 //! by the run.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
-
-mod support;
 
 use std::path::PathBuf;
 
-use support::home::{Home, Run, With, check};
-use support::{Who, each};
+use super::support::home::{Home, Run, With, check};
+use super::support::{Who, each};
 
 const HEAD: &str = "version = 1\ndefault = \"writable\"\n[paths]\n\"~\" = \"no-delete\"\n";
 
