@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod silent;
 
 use landlock::{
     RestrictSelfError, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
