@@ -159,13 +159,17 @@ impl Supervisor {
     pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let supervisor = Arc::clone(self);
         self.receivers.fetch_add(1, Ordering::SeqCst);
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("receiver".into())
-            .spawn(move || supervisor.receive())
-            .map(drop)
+            .spawn(move || supervisor.receive());
+        if thread.is_err() {
+            self.receivers.fetch_sub(1, Ordering::SeqCst); // another time there may be one
+        }
+        thread.map(drop)
     }
 
     fn receive(self: Arc<Self>) {
+        let _receiving = Receiving(&self);
         if let Err(error) = prepare_thread() {
             tracing::error!(%error, "a receiver has no umask of its own");
             return;
@@ -214,6 +218,19 @@ impl Supervisor {
         };
         if let Err(error) = sent {
             tracing::debug!(%error, tid = notification.tid, "the caller is gone");
+        }
+    }
+}
+
+/// A receiver, for as long as it is one.
+struct Receiving<'a>(&'a Supervisor);
+
+impl Drop for Receiving<'_> {
+    fn drop(&mut self) {
+        let left = self.0.receivers.fetch_sub(1, Ordering::SeqCst) - 1;
+        if std::thread::panicking() || left == 0 && !self.0.listener.is_over() {
+            // Callers would wait for ever. Without a supervisor they get an answer, and the wall holds.
+            std::process::abort();
         }
     }
 }

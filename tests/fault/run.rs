@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use crate::support::{Home, With, eventually, programs, read_text, tail, wait};
 
 /// Nothing that a row waits for takes longer; what does, hangs.
-pub const LIMIT: Duration = Duration::from_secs(120);
+pub const LIMIT: Duration = Duration::from_secs(90);
 
 /// Whether the long numbers are asked for (`GUARD_LONG=1`).
 pub fn long() -> bool {
@@ -102,9 +102,12 @@ impl Running {
             .map_err(|e| format!("no line: {e}\n{}", tail(&self.said())))
     }
 
-    /// Reads lines up to this one.
+    /// Reads signs of life up to this line.
     pub fn until(&self, want: &str) -> Result<(), String> {
-        let line = self.line()?;
+        let mut line = self.line()?;
+        while line == "going on" {
+            line = self.line()?;
+        }
         if line == want {
             return Ok(());
         }

@@ -69,7 +69,7 @@ impl Hung {
 fn a_file_system_that_hangs() {
     let mut rows = Vec::new();
     for place in ["net", ".pi/agent/net", ".pi/net", "tmp/net", ".cache/net"] {
-        for mode in ["silent", "init", "lookup", "dead"] {
+        for mode in ["silent", "init", "lookup", "dead", "auto"] {
             for with in [GUARD, DEFAULT] {
                 // The kinds of place where nothing new is to be seen wait for a long run.
                 let telling = place == "net" || place == ".pi/agent/net" && mode == "lookup";

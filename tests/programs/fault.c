@@ -228,6 +228,14 @@ static void pause_for_a_look(const char *word) {
   fflush(stdout);
   getchar();
 }
+// A sign of life every second.
+static void live(void) {
+  static time_t last;
+  if (time(NULL) == last) return;
+  last = time(NULL);
+  printf("going on\n");
+  fflush(stdout);
+}
 static int kills(const char *dir, int want) {
   int hits[STEPS] = {0}, kinds = 0, total = 0;
   shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -236,6 +244,7 @@ static int kills(const char *dir, int want) {
     kinds = 0;
     if (total++ == 300) pause_for_a_look("warm");
     kill_one(dir, n, hits);
+    live();
   }
   pause_for_a_look("over");
   printf("%d wrong, %s %d kills in calls of each kind, %d children, %d calls ended late\n", wrong,
@@ -254,6 +263,7 @@ static int forks(const char *dir, int many) {  // short processes, one after the
     }
     int status;
     if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0) complain("process %d: %x", n, status);
+    live();
   }
   pause_for_a_look("over");
   printf("%d wrong\n", wrong);

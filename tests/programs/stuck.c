@@ -1,6 +1,7 @@
 // stuck DIR MODE: mounts a file system in DIR that hangs (FUSE), for as long as this process lives.
 // silent: answers nothing; init: answers the kernel's greeting alone; lookup: what is asked about its root as well;
 // dead: nobody is there to answer any more, so that every call fails.
+// auto: a place where something is mounted when it is gone to (autofs), by nobody.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -28,6 +29,14 @@ int main(int argc, char **argv) {
   const char *mode = argv[2];
   char options[100];
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!strcmp(mode, "auto")) {
+    int ends[2];
+    setpgid(0, 0);  // who belongs to the group that mounts does not wait
+    if (pipe(ends) < 0) return perror("stuck: pipe"), 1;
+    snprintf(options, sizeof options, "fd=%d,pgrp=%d,minproto=5,maxproto=5,direct", ends[1], getpgrp());
+    if (mount("stuck", argv[1], "autofs", 0, options) < 0) return perror("stuck: mount"), 1;
+    for (;;) pause();
+  }
   device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (device < 0) return perror("stuck: /dev/fuse"), 1;
   snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", device);
