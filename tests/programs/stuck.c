@@ -61,6 +61,8 @@ int main(int argc, char **argv) {
     } else if (in->opcode == FUSE_STATFS && !strcmp(mode, "lookup")) {
       struct fuse_statfs_out sizes = {.st = {.bsize = 4096, .namelen = 255}};
       answer(in->unique, 0, &sizes, sizeof sizes);
+    } else if (in->opcode == 52 && !strcmp(mode, "lookup")) {  // FUSE_STATX: the kernel asks again in the old way
+      answer(in->unique, -ENOSYS, NULL, 0);
     } else if (in->opcode == FUSE_INTERRUPT) {  // whoever waits has been killed
       answer(((struct fuse_interrupt_in *)(in + 1))->unique, -EINTR, NULL, 0);
     }
