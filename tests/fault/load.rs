@@ -132,7 +132,7 @@ fn callers_killed_in_the_middle_of_every_call() {
         |r| r.0.to_owned(),
         |(_, with), who| {
             let home = Home::new(who);
-            grows(&home, *with, &["kills", "", &number(100, 10_000)]).map(drop)
+            grows(&home, *with, &["kills", "", &number(50, 10_000)]).map(drop)
         },
     );
 }
