@@ -1,4 +1,5 @@
-//! Processes: exit status, signals, what the command inherits, what outlives it, many at once.
+//! Processes: exit status, signals, what the command inherits, what outlives it. What happens when guard is killed, and many
+//! at once: `fault.rs`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use support::snapshot::Compare;
-use support::{Home, Who, With, each, eventually, programs, read_text, skip, tail, wait};
+use support::{Home, Who, With, each, eventually, programs, read_text, tail, wait};
 
 const GUARD: With<'_> = With::Guard(&[]);
 
@@ -156,49 +157,6 @@ fn signals_reach_the_command() {
             }
         }
         Ok(())
-    });
-}
-
-fn is_gone(pid: i32) -> bool {
-    let status = read_text(std::path::Path::new(&format!("/proc/{pid}/status")));
-    status.is_empty() || status.contains("State:\tZ") || status.contains("State:\tX")
-}
-
-#[test]
-fn a_killed_guard_kills_the_command() {
-    both("guard killed", |who| {
-        let home = Home::new(who);
-        let mut child = home
-            .command(
-                GUARD,
-                &[
-                    "bash",
-                    "-c",
-                    "echo $$ > $T/pid.new; mv $T/pid.new $T/pid; exec sleep 61",
-                ],
-            )
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let mut pid = 0;
-        let started = eventually(Duration::from_secs(10), || {
-            pid = read_text(&home.tmp().join("pid"))
-                .trim()
-                .parse()
-                .unwrap_or(0);
-            pid != 0
-        });
-        let alive = started && !is_gone(pid);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        if !alive {
-            return Err("the command did not start".to_owned());
-        }
-        let gone = eventually(Duration::from_secs(5), || is_gone(pid));
-        if !gone {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        expect("the command lives on", gone, true, gone)
     });
 }
 
@@ -474,55 +432,6 @@ fn the_words_on_stderr() {
 }
 
 #[test]
-fn three_hundred_processes_in_parallel() {
-    both("300 processes", |who| {
-        let home = Home::new(who);
-        let script = "seq 300 | xargs -P 32 -I{} sh -c 'echo {} > ~/n{} && mv ~/n{} ~/m{} && cat ~/m{} && rm ~/m{}' | sort -n | cksum; ls ~ | wc -l";
-        let plain = home.script(With::Nothing, script)?;
-        home.reset();
-        let guarded = home.script(GUARD, script)?;
-        expect(
-            "output",
-            (
-                guarded.status,
-                guarded.stdout.clone(),
-                tail(&guarded.stderr),
-            ),
-            plain.stdout.clone(),
-            plain.stdout == guarded.stdout && guarded.status == 0 && plain.status == 0,
-        )
-    });
-}
-
-#[test]
-fn eight_threads() {
-    both("eight threads", |who| {
-        if programs::helper("hurt").is_none() {
-            return skip("eight threads", "cc");
-        }
-        for place in ["$HOME", "$HOME/made"] {
-            let home = Home::new(who);
-            let script =
-                format!("mkdir -p ~/made; $B/hurt many-threads {place}; ls {place} | sort");
-            let plain = home.script(With::Nothing, &script)?;
-            home.reset();
-            let guarded = home.script(GUARD, &script)?;
-            expect(
-                place,
-                (
-                    guarded.status,
-                    guarded.stdout.clone(),
-                    tail(&guarded.stderr),
-                ),
-                plain.stdout.clone(),
-                plain.stdout == guarded.stdout && plain.stdout.starts_with("0 calls failed"),
-            )?;
-        }
-        Ok(())
-    });
-}
-
-#[test]
 fn guards_side_by_side() {
     both("side by side", |who| {
         let home = Home::new(who);
@@ -543,58 +452,5 @@ fn guards_side_by_side() {
             "one a run",
             files == 12 && changes.is_empty(),
         )
-    });
-}
-
-/// Signals that come while the supervisor performs a call neither fail nor repeat it.
-#[test]
-fn a_storm_of_signals() {
-    both("a storm of signals", |who| {
-        if programs::missing(who, &["python3"]).is_some() {
-            return skip("a storm of signals", "python3");
-        }
-        let home = Home::new(who);
-        // Before the supervisor has taken a call up, a signal whose handler does not restart calls ends it with EINTR, and
-        // then nothing has been done; a call that is tried again finds out.
-        let script = r#"cat > $TMPDIR/storm.py <<'END'
-import os, signal
-n = eintr = 0
-def tick(*_):
-    global n; n += 1
-def once(call, *arguments):
-    global eintr
-    while True:
-        try:
-            return call(*arguments)
-        except InterruptedError:
-            eintr += 1
-for restart in (True, False):
-    signal.signal(signal.SIGALRM, tick)
-    signal.siginterrupt(signal.SIGALRM, not restart)
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-    os.chdir(os.environ['HOME'])
-    for i in range(300):
-        once(os.mkdir, 'd%d' % i)
-        os.close(once(os.open, 'd%d/f' % i, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        once(os.rename, 'd%d/f' % i, 'g%d' % i)
-        once(os.unlink, 'g%d' % i)
-        once(os.rmdir, 'd%d' % i)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    assert not (restart and eintr), eintr
-print('done', n > 0)
-END
-python3 $TMPDIR/storm.py"#;
-        for with in [With::Nothing, GUARD] {
-            let run = home.script(with, script)?;
-            let first = matches!(with, With::Nothing);
-            let good = run.stdout == "done True\n" || first && run.stdout.starts_with("done");
-            expect(
-                "output",
-                (run.stdout.clone(), tail(&run.stderr)),
-                "done",
-                good,
-            )?;
-        }
-        Ok(())
     });
 }

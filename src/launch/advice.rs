@@ -82,3 +82,10 @@ pub const NO_PROCFS: &str = "there is no procfs of this process's own pid namesp
 /// The supervisor died before the command started.
 pub const LOST_EARLY: &str = "the supervisor was killed while it got ready; a system call filter that ends processes, as \
                               some containers have, may do that: let it allow what guard needs";
+
+/// So few descriptors that the supervisor cannot look at a call for sure.
+pub fn few_descriptors(limit: u64) -> String {
+    format!(
+        "no more than {limit} files may be open at once, and guard needs 64: raise `ulimit -Hn`"
+    )
+}

@@ -113,7 +113,9 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     };
     let target = process::fork(job).doing("start the command")?;
     process::leave_group().doing("leave the process group")?;
-    descriptor::raise_limit().doing("raise the limit of descriptors")?;
+    let descriptors = descriptor::raise_limit().doing("raise the limit of descriptors")?;
+    let receivers = Supervisor::receivers_for(descriptors)
+        .ok_or_else(|| LaunchError::NotEnforced(advice::few_descriptors(descriptors)))?;
     give_up_streams(Streams::InputAndOutput)?;
     let signals = signal::receive_all().doing("receive signals")?;
     let (events, told) = mpsc::channel();
@@ -143,6 +145,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             target,
             sink(&events),
             search(workspace, &events),
+            receivers,
         )
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
         supervisor.start().map_err(|error| no_thread(&error))?;

@@ -1,7 +1,7 @@
 //! Considering one call: observe, decide under every plan that holds for its caller, and refuse, perform or let go on.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError};
 
 use super::acting::CAP_SYS_PTRACE;
 use super::aftermath::{made, note};
@@ -18,6 +18,7 @@ use super::resolve::Object;
 use super::scopes::Scope;
 use super::target::{Target, Trouble, UserNamespace};
 use super::territory::Territory;
+use super::tree::{Held, Share};
 use crate::policy::Level;
 use crate::record::{Answer, Operation};
 use crate::sys::seccomp::Notification;
@@ -30,6 +31,9 @@ const PRIVILEGED: u64 = 1 << 1;
 /// How often a call is looked at again because somebody outside made or removed what it is about.
 const MOST_LOOKS: usize = 64;
 
+/// How often it is looked at before nothing may be moved meanwhile.
+const FREE_LOOKS: usize = 4;
+
 /// What of the target a job needs beside its credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
@@ -41,13 +45,10 @@ pub(super) enum Needs {
     Umask,
 }
 
-enum Tree<'a> {
-    Shared(#[allow(dead_code, reason = "held, not read")] RwLockReadGuard<'a, ()>),
-    Alone(#[allow(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, ()>),
-}
-
 /// A call under consideration.
 struct Case<'a> {
+    /// Which notification it is.
+    id: u64,
     call: &'static Call,
     observer: Observer<'a>,
     /// The inner guards that have a say.
@@ -57,18 +58,22 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What every plan says; none when the surroundings cannot be looked at.
-    fn verdicts(&self, action: &Action) -> Option<Vec<Verdict<'_>>> {
+    /// What every plan says.
+    ///
+    /// # Errors
+    /// When the surroundings cannot be looked at.
+    fn verdicts(&self, action: &Action) -> Result<Vec<Verdict<'_>>, Trouble> {
         let all = self.territories.iter();
-        all.map(|territory| judge(territory, action).ok()).collect()
+        all.map(|territory| judge(territory, action).map_err(Trouble::Own))
+            .collect()
     }
 }
 
 impl Supervisor {
     /// What a call is to be answered.
     pub(super) fn consider(&self, notification: &Notification) -> Reply {
-        for _ in 0..MOST_LOOKS {
-            match self.look(notification) {
+        for looks in 0..MOST_LOOKS {
+            match self.look(notification, looks) {
                 Reply::Performed(Outcome::Again) => {}
                 reply => return reply,
             }
@@ -76,7 +81,7 @@ impl Supervisor {
         Reply::Result(Err(Errno::EAGAIN))
     }
 
-    fn look(&self, notification: &Notification) -> Reply {
+    fn look(&self, notification: &Notification, looks: usize) -> Reply {
         let absent = Reply::Result(Err(Errno::ENOSYS));
         let Some(architecture) = Architecture::from_audit(notification.architecture) else {
             return absent;
@@ -84,8 +89,9 @@ impl Supervisor {
         let Some(call) = Call::find(architecture, notification.number) else {
             return absent;
         };
-        let Ok(target) = Target::new(notification.tid as i32, architecture) else {
-            return absent;
+        let target = match Target::new(notification.tid as i32, architecture) {
+            Ok(target) => target,
+            Err(trouble) => return trouble.exhausted().map_or(absent, failed),
         };
         let scopes = self.scopes.of(target.tid);
         if call.kind == Kind::Restrict && self.note_wall(&target, &scopes).is_err() {
@@ -95,6 +101,7 @@ impl Supervisor {
         let inner = scopes.iter().map(|scope| Arc::clone(&scope.territory));
         let territories = std::iter::once(self.territory()).chain(inner).collect();
         let mut case = Case {
+            id: notification.id,
             call,
             observer: Observer {
                 target: &target,
@@ -110,8 +117,13 @@ impl Supervisor {
         if self.backing == Backing::Wall && case.territories.iter().all(granted) {
             return Reply::Continue;
         }
-        let _tree = self.hold_tree(call);
+        let share = share(call);
+        let early: Option<Held<'_>> = (looks >= FREE_LOOKS).then(|| self.tree.hold(share));
+        let looking = self.tree.look();
         let observed = self.as_target(&target, Needs::Looking, || case.observer.observe(call));
+        let Some(_tree) = early.or_else(|| self.tree.settle(&looking, share)) else {
+            return Reply::Performed(Outcome::Again);
+        };
         if !self.listener.is_waiting(notification.id) {
             return Reply::Nothing;
         }
@@ -128,14 +140,6 @@ impl Supervisor {
             return Ok(());
         }
         self.walls.note(target)
-    }
-
-    fn hold_tree(&self, call: &Call) -> Tree<'_> {
-        if matches!(call.kind, Kind::Rename(..) | Kind::Bind | Kind::Socketcall) {
-            Tree::Alone(self.tree.write().unwrap_or_else(PoisonError::into_inner))
-        } else {
-            Tree::Shared(self.tree.read().unwrap_or_else(PoisonError::into_inner))
-        }
     }
 
     /// Runs `job` with the target's credentials.
@@ -168,15 +172,16 @@ impl Supervisor {
             Action::Forbidden => return self.forbidden(case),
             _ => {}
         }
-        let Some(mut verdicts) = case.verdicts(action) else {
-            return self.refuse_blind(case, Reason::Unknown, None);
+        let mut verdicts = match case.verdicts(action) {
+            Ok(verdicts) => verdicts,
+            Err(trouble) => return self.unclear(case, trouble),
         };
         if verdicts.iter().any(Verdict::depends_on_made) {
             // What it is about may have been made a moment ago.
             self.makers.wait();
             match case.verdicts(action) {
-                Some(again) => verdicts = again,
-                None => return self.refuse_blind(case, Reason::Unknown, None),
+                Ok(again) => verdicts = again,
+                Err(trouble) => return self.unclear(case, trouble),
             }
         }
         let Some(verdict) = strictest(&verdicts) else {
@@ -266,13 +271,23 @@ impl Supervisor {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
             Err(Trouble::Unreadable) => self.refuse_blind(case, Reason::Unreadable, found),
-            Err(Trouble::Foreign | Trouble::Own(_)) => {
-                self.refuse_blind(case, Reason::Credentials, found)
-            }
+            Err(trouble @ (Trouble::Foreign | Trouble::Own(_))) => match trouble.exhausted() {
+                Some(errno) => failed(errno),
+                None => self.refuse_blind(case, Reason::Credentials, found),
+            },
         }
     }
 
+    /// The surroundings of what a call is about cannot be looked at.
+    fn unclear(&self, case: &Case<'_>, trouble: Trouble) -> Reply {
+        let blind = || self.refuse_blind(case, Reason::Unknown, None);
+        trouble.exhausted().map_or_else(blind, failed)
+    }
+
     fn troubled(&self, case: &Case<'_>, trouble: Trouble) -> Reply {
+        if let Some(errno) = trouble.exhausted() {
+            return failed(errno);
+        }
         let target = case.observer.target;
         let walled = case.call.kind.is_checked_by_landlock() && self.backing == Backing::Wall;
         match trouble {
@@ -339,15 +354,13 @@ impl Supervisor {
         self.refuse(case, &self.territory(), &refusal, None, Errno::EPERM)
     }
 
-    /// Refuses what could not be looked at.
+    /// Refuses what could not be looked at. Where the caller has been killed meanwhile nobody is refused anything.
     fn refuse_blind(&self, case: &Case<'_>, reason: Reason, found: Option<PathBuf>) -> Reply {
-        self.refuse(
-            case,
-            &self.territory(),
-            &blind(case.call, reason),
-            found,
-            Errno::EACCES,
-        )
+        if !self.listener.is_waiting(case.id) {
+            return Reply::Nothing;
+        }
+        let refusal = blind(case.call, reason);
+        self.refuse(case, &self.territory(), &refusal, found, Errno::EACCES)
     }
 
     fn refuse(
@@ -390,6 +403,18 @@ impl Supervisor {
                 (inner.refused)(attempt, Voice::Here);
             }
         }
+    }
+}
+
+fn failed(errno: Errno) -> Reply {
+    Reply::Result(Err(errno))
+}
+
+/// What a call needs of others.
+fn share(call: &Call) -> Share {
+    match call.kind {
+        Kind::Rename(..) | Kind::Bind | Kind::Socketcall => Share::Alone,
+        _ => Share::Together,
     }
 }
 

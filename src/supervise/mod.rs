@@ -22,6 +22,7 @@ mod resolve;
 mod scopes;
 pub mod target;
 pub mod territory;
+mod tree;
 mod wait;
 mod walls;
 pub mod workspace;

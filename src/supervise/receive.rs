@@ -11,6 +11,7 @@ use super::perform::Outcome;
 use super::scopes::Scopes;
 use super::target::{Target, Trouble};
 use super::territory::Territory;
+use super::tree::Tree;
 use super::wait::Waits;
 use super::walls::Walls;
 use super::workspace::Search;
@@ -39,7 +40,9 @@ pub enum Voice {
     Inner,
 }
 
-const MOST_RECEIVERS: usize = 64;
+const MOST_RECEIVERS: u64 = 64;
+/// Descriptors that a receiver may hold at once: the folders of procfs that it remembers, and what a call is about.
+const DESCRIPTORS: u64 = 32;
 
 /// The supervisor of one run.
 pub struct Supervisor {
@@ -51,8 +54,8 @@ pub struct Supervisor {
     pub(super) who: Who,
     pub(super) backing: Backing,
     pub(super) refused: Sink,
-    /// Held for reading while a call is looked at and performed, for writing by moves and by what spells a path again.
-    pub(super) tree: RwLock<()>,
+    /// Held while a call is decided and performed.
+    pub(super) tree: Tree,
     /// Those who are making something.
     pub(super) makers: Makers,
     /// Processes of which it has been said that they cannot be looked into.
@@ -64,6 +67,7 @@ pub struct Supervisor {
     /// Opens that have to wait.
     pub(super) waits: Waits,
     receivers: AtomicUsize,
+    most_receivers: usize,
     busy: AtomicUsize,
 }
 
@@ -90,7 +94,7 @@ pub(super) enum Reply {
 
 impl Supervisor {
     /// Makes one for what process `command` and its descendants do. `refused` is told of an attempt before its caller is
-    /// answered; `search` is for a workspace.
+    /// answered; `search` is for a workspace; `most_receivers` as [`Supervisor::receivers_for`] has it.
     ///
     /// # Errors
     /// When its own credentials cannot be read.
@@ -101,6 +105,7 @@ impl Supervisor {
         command: i32,
         refused: Sink,
         search: Option<Search>,
+        most_receivers: usize,
     ) -> Result<Arc<Self>, Trouble> {
         let own = Own::read()?;
         let target = Target::new(command, Architecture::NATIVE[0])?;
@@ -118,15 +123,23 @@ impl Supervisor {
             who,
             backing,
             refused,
-            tree: RwLock::new(()),
+            tree: Tree::default(),
             makers: Makers::default(),
             unreadable: Mutex::default(),
             walls: Walls::default(),
             command,
             waits: Waits::default(),
             receivers: AtomicUsize::new(0),
+            most_receivers,
             busy: AtomicUsize::new(0),
         }))
+    }
+
+    /// How many calls can be looked at at once with so many descriptors; none when not even one.
+    #[must_use]
+    pub fn receivers_for(descriptors: u64) -> Option<usize> {
+        let receivers = (descriptors / DESCRIPTORS).saturating_sub(1);
+        (receivers > 0).then_some(receivers.min(MOST_RECEIVERS) as usize)
     }
 
     /// What is protected.
@@ -146,13 +159,17 @@ impl Supervisor {
     pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let supervisor = Arc::clone(self);
         self.receivers.fetch_add(1, Ordering::SeqCst);
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("receiver".into())
-            .spawn(move || supervisor.receive())
-            .map(drop)
+            .spawn(move || supervisor.receive());
+        if thread.is_err() {
+            self.receivers.fetch_sub(1, Ordering::SeqCst); // another time there may be one
+        }
+        thread.map(drop)
     }
 
     fn receive(self: Arc<Self>) {
+        let _receiving = Receiving(&self);
         if let Err(error) = prepare_thread() {
             tracing::error!(%error, "a receiver has no umask of its own");
             return;
@@ -162,7 +179,7 @@ impl Supervisor {
                 Ok(notification) => {
                     let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
                     let receivers = self.receivers.load(Ordering::SeqCst);
-                    if busy >= receivers && receivers < MOST_RECEIVERS {
+                    if busy >= receivers && receivers < self.most_receivers {
                         // Without another thread the rest waits for this one; that is slow, not wrong.
                         let _ = self.start();
                     }
@@ -201,6 +218,19 @@ impl Supervisor {
         };
         if let Err(error) = sent {
             tracing::debug!(%error, tid = notification.tid, "the caller is gone");
+        }
+    }
+}
+
+/// A receiver, for as long as it is one.
+struct Receiving<'a>(&'a Supervisor);
+
+impl Drop for Receiving<'_> {
+    fn drop(&mut self) {
+        let left = self.0.receivers.fetch_sub(1, Ordering::SeqCst) - 1;
+        if std::thread::panicking() || left == 0 && !self.0.listener.is_over() {
+            // Callers would wait for ever. Without a supervisor they get an answer, and the wall holds.
+            std::process::abort();
         }
     }
 }

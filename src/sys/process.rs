@@ -1,9 +1,9 @@
 //! Processes: forking, executing, waiting, and reading another one's memory.
 
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Errno, check};
 
@@ -25,6 +25,20 @@ pub fn fork(job: impl FnOnce() -> i32) -> Result<i32, Errno> {
     let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).unwrap_or(125);
     // SAFETY: ends the process at once; what the parent had registered to run at exit is the parent's.
     unsafe { libc::_exit(status) }
+}
+
+/// Whether a process of its own does `job` in time, with 0. One that does not is killed, and not waited for: it may hang in
+/// the kernel.
+pub fn done_in_time(limit: Duration, job: impl FnOnce() -> i32) -> bool {
+    let deadline = Instant::now() + limit;
+    let Ok(pid) = fork(job) else { return false };
+    let Ok(handle) = super::descriptor::open_process(pid, 0) else {
+        return false;
+    };
+    if wait_until([handle.as_fd()], deadline).is_err() {
+        let _ = kill(handle.as_fd());
+    }
+    change(pid) == Ok(Some(Change::Exited(0)))
 }
 
 /// Whether procfs is mounted, and for the pid namespace of this process.

@@ -11,6 +11,7 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr,
 };
 
+use super::silent::Silent;
 use super::{NEEDED_VERSION, Wall, WallError};
 use crate::plan::{Identity, Plan, Tree};
 use crate::policy::Level;
@@ -78,6 +79,7 @@ struct Builder<'p> {
     /// What must not be granted, whatever name it is met under.
     reserved: HashSet<Identity>,
     granted: Vec<Stat>,
+    silent: Silent,
 }
 
 impl<'p> Builder<'p> {
@@ -126,6 +128,7 @@ impl<'p> Builder<'p> {
             globs,
             reserved,
             granted: Vec::new(),
+            silent: Silent::default(),
         }
     }
 
@@ -135,7 +138,7 @@ impl<'p> Builder<'p> {
             path: path.to_path_buf(),
             source,
         };
-        let stat = file::stat(dir.as_fd()).map_err(look)?;
+        let stat = file::stat_at_once(dir.as_fd()).map_err(look)?;
         if stat.kind() != libc::S_IFDIR {
             return Ok(());
         }
@@ -168,12 +171,25 @@ impl<'p> Builder<'p> {
             if !mixed && self.plan.lookup(&below).level != Level::Writable {
                 continue;
             }
-            // What has gone meanwhile, or may not be entered, is not granted.
+            // What has gone meanwhile, may not be entered or cannot be looked at is not granted.
             if let Ok(child) = open_path(Some(&dir), &name) {
-                self.visit(child, &below)?;
+                if self.is_silent(&child, stat.mount) {
+                    continue;
+                }
+                match self.visit(child, &below) {
+                    Err(WallError::Look { .. }) => {}
+                    other => other?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// Whether another file system begins here, one that does not answer: the supervisor acts there.
+    fn is_silent(&mut self, dir: &OwnedFd, mount: u64) -> bool {
+        let other = |stat: &Stat| stat.mount != mount;
+        let stat = file::stat_at_once(dir.as_fd()).ok().filter(other);
+        stat.is_some_and(|stat| self.silent.is(dir, stat.mount))
     }
 
     /// Names in a directory that may be granted: where the directory is not writable, or may not be read, those that the

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod silent;
 #[cfg(test)]
 mod tests;
 

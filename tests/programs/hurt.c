@@ -163,41 +163,6 @@ static int int80(const char *path) {
 }
 #endif
 
-// many-threads DIR: eight threads make, rename, link and remove entries of their own in DIR at the same time.
-static int failed_calls;
-static void *busy(void *argument) {
-  char a[4200], b[4200], c[4200];
-  const char *dir = shared_path;
-  int me = (int)(long)argument;
-  for (int n = 0; n < 25; n++) {
-    int bad_ones = 0;
-    snprintf(a, sizeof a, "%.4000s/a%d-%d", dir, me, n);
-    snprintf(b, sizeof b, "%.4000s/b%d-%d", dir, me, n);
-    snprintf(c, sizeof c, "%.4000s/c%d-%d", dir, me, n);
-    int fd = open(a, O_RDWR | O_CREAT | O_EXCL, 0600);
-    bad_ones += fd < 0;
-    bad_ones += write(fd, a, 10) != 10;
-    close(fd);
-    bad_ones += rename(a, b) < 0;
-    bad_ones += link(b, c) < 0;
-    bad_ones += chmod(c, 0640) < 0;
-    bad_ones += unlink(b) < 0;
-    bad_ones += mkdir(a, 0700) < 0;
-    bad_ones += rmdir(a) < 0;
-    if (n % 10) bad_ones += unlink(c) < 0;
-    if (bad_ones) __atomic_add_fetch(&failed_calls, bad_ones, __ATOMIC_SEQ_CST);
-  }
-  return NULL;
-}
-static int many_threads(const char *dir) {
-  pthread_t threads[8];
-  shared_path = dir;
-  for (long n = 0; n < 8; n++) pthread_create(&threads[n], NULL, busy, (void *)n);
-  for (int n = 0; n < 8; n++) pthread_join(threads[n], NULL);
-  printf("%d calls failed\n", failed_calls);
-  return failed_calls != 0;
-}
-
 int main(int argc, char **argv, char **envp) {
   if (argc < 3) return 2;
   const char *what = argv[1], *a = argv[2], *b = argc > 3 ? argv[3] : NULL;
@@ -206,7 +171,6 @@ int main(int argc, char **argv, char **envp) {
 #define IS(word) (!strcmp(what, word))
   if (IS("race") && argc == 8) return race(argv + 2);
   if (IS("race-memory") && argc == 6) return race_memory(argv + 2);
-  if (IS("many-threads")) return many_threads(a);
   if (IS("unlink")) return done(a, unlink(a));
   if (IS("rename")) return done(a, rename(a, b));
   if (IS("exchange")) return done(a, syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE));

@@ -4,6 +4,10 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -46,8 +50,59 @@ func main() {
 		must(os.Symlink("c/3", dir+"/a/b/l"))
 		must(os.RemoveAll(dir + "/a/b/c/7"))
 		must(os.Rename(dir+"/a/b", dir+"/d"))
+	case "once": // calls that go wrong when they are made twice, while the scheduler interrupts its threads all the time
+		rounds, _ := strconv.Atoi(os.Args[3])
+		os.Exit(once(os.Args[2], rounds))
 	}
 	must(err)
+}
+
+// once makes, renames, links and removes entries with names of their own in dir, from many goroutines.
+func once(dir string, rounds int) int {
+	var wrong, over atomic.Int32
+	for n := 0; n < 2; n++ {
+		go func() { // keeps the scheduler and the collector busy, and so the signals coming
+			for over.Load() == 0 {
+				_ = make([]byte, 1<<16)
+				runtime.Gosched()
+			}
+		}()
+	}
+	var all sync.WaitGroup
+	for n := 0; n < 16; n++ {
+		all.Add(1)
+		go func(n int) {
+			defer all.Done()
+			for i := 0; i < rounds; i++ {
+				top := fmt.Sprintf("%s/go%d-%d", dir, n, i)
+				for _, err := range []error{
+					os.Mkdir(top, 0o700), create(top + "/f"), os.Link(top+"/f", top+"/g"), os.Rename(top+"/g", top+"/h"),
+					os.Symlink("f", top+"/s"), os.Chmod(top+"/f", 0o640), os.Truncate(top+"/f", 5), os.Remove(top + "/s"),
+					os.Remove(top + "/h"), os.Remove(top + "/f"), os.Remove(top),
+				} {
+					if err != nil {
+						wrong.Add(1)
+						fmt.Fprintln(os.Stderr, "hurt-go:", err)
+					}
+				}
+			}
+		}(n)
+	}
+	all.Wait()
+	over.Store(1)
+	fmt.Printf("%d wrong\n", wrong.Load())
+	if wrong.Load() != 0 {
+		return 1
+	}
+	return 0
+}
+
+func create(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	return err
 }
 
 func must(err error) {

@@ -40,6 +40,17 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// guard itself has no room left: that is no refusal, and another time it may have.
+    #[must_use]
+    pub fn exhausted(self) -> Option<Errno> {
+        match self {
+            Self::Fault(errno) | Self::Own(errno) => {
+                matches!(errno, Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM).then_some(errno)
+            }
+            Self::Unreadable | Self::Foreign => None,
+        }
+    }
+
     /// A failure of looking into the process itself.
     fn looking(error: Errno) -> Self {
         match error {
