@@ -105,7 +105,7 @@ fn present(who: Who, need: &str) -> bool {
                 && find(Who::Me, "setpriv").is_some()
         }
         "cc32" => helper("hurt32").is_some(),
-        "hurt" | "odd" => helper(need).is_some(),
+        "hurt" | "odd" | "ops" => helper(need).is_some(),
         "hurt-go" => go_helper().is_some(),
         "cargo" => std::env::var_os("CARGO").is_some(),
         program => find(who, program).is_some(),
