@@ -22,6 +22,7 @@ use crate::supervise::territory::Territory;
 use crate::supervise::workspace::{Resolve, Search};
 use crate::supervise::{Backing, Supervisor};
 use crate::sys::descriptor::{self, Received};
+use crate::sys::limit::{self, Limit};
 use crate::sys::seccomp::Listener;
 use crate::sys::{process, signal};
 
@@ -113,9 +114,11 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     };
     let target = process::fork(job).doing("start the command")?;
     process::leave_group().doing("leave the process group")?;
-    let descriptors = descriptor::raise_limit().doing("raise the limit of descriptors")?;
+    let descriptors = limit::raise(Limit::Descriptors).doing("raise the limit of descriptors")?;
     let receivers = Supervisor::receivers_for(descriptors)
         .ok_or_else(|| LaunchError::NotEnforced(advice::few_descriptors(descriptors)))?;
+    // The caller's limit is looked at for each call; the record has its own length.
+    limit::raise(Limit::FileSize).doing("raise the limit of a file's size")?;
     give_up_streams(Streams::InputAndOutput)?;
     let signals = signal::receive_all().doing("receive signals")?;
     let (events, told) = mpsc::channel();

@@ -28,6 +28,10 @@ pub fn made(action: &Action, outcome: &Outcome, tick: i64) -> Option<Stat> {
         (Action::Mkdir(Spot::Entry(at), _), _) => (at, libc::S_IFDIR),
         (Action::Mknod(Spot::Entry(at), mode, _), _) => (at, mode & libc::S_IFMT),
         (Action::Symlink(_, Spot::Entry(at)), _) => (at, libc::S_IFLNK),
+        // What it leaves in the place of what moves (rename(2)).
+        (Action::Rename(Spot::Entry(at), _, flags), _) if flags & libc::RENAME_WHITEOUT != 0 => {
+            (at, libc::S_IFCHR)
+        }
         (Action::Bind(binding), _) => match &binding.spot {
             Spot::Entry(at) => (at, libc::S_IFSOCK),
             Spot::Held(_) => return None,

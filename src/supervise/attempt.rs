@@ -91,7 +91,10 @@ impl Action {
     /// Whether it may make something new.
     #[must_use]
     pub fn creates(&self) -> bool {
-        self.makes() || matches!(self, Self::Symlink(..))
+        let leaves = |flags: u32| flags & libc::RENAME_WHITEOUT != 0;
+        self.makes()
+            || matches!(self, Self::Symlink(..))
+            || matches!(self, Self::Rename(_, _, flags) if leaves(*flags))
     }
 
     /// What deciding needs to know, for a call with one spot.

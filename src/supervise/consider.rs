@@ -9,6 +9,7 @@ use super::attempt::Action;
 use super::calls::{Architecture, Call, Kind};
 use super::decide::{Decision, Reason, Refusal, Which};
 use super::judge::{Verdict, judge, strictest};
+use super::limits::length_allowed;
 use super::observe::Observer;
 use super::perform::{Exactly, Outcome, perform, take};
 use super::quick;
@@ -248,6 +249,11 @@ impl Supervisor {
         };
         let done = take(target, action).and_then(|taken| {
             self.as_target(target, needs, || {
+                if let Action::Truncate(spot, length) = action
+                    && let Some(file) = spot.object()
+                {
+                    length_allowed(target, file, *length)?;
+                }
                 perform(action, taken.as_ref(), exactly, &steady)
             })
         });

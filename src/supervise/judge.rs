@@ -118,6 +118,7 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             } else {
                 decision
             };
+            let decision = between_mounts(decision, from, to);
             Ok(Verdict {
                 decision,
                 first: Some(source),
@@ -170,6 +171,16 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             second: None,
             territory,
         }),
+    }
+}
+
+/// What fails by what was found fails as between two mounts first, where it is so (fs/namei.c: do_renameat2).
+fn between_mounts(decision: Decision, from: &Entry, to: &Entry) -> Decision {
+    match decision {
+        Decision::Fail(_) if from.dir.stat.mount != to.dir.stat.mount => {
+            Decision::Fail(Errno::EXDEV)
+        }
+        other => other,
     }
 }
 

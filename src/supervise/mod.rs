@@ -10,6 +10,7 @@ mod consider;
 mod decide;
 pub mod filter;
 mod judge;
+mod limits;
 pub mod links;
 pub mod mark;
 mod observe;

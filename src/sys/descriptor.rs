@@ -161,17 +161,6 @@ pub fn close_standard(number: RawFd) {
     }
 }
 
-/// Raises the soft limit of open descriptors to the hard one; tells it.
-///
-/// # Errors
-/// As setrlimit(2).
-pub fn raise_limit() -> Result<u64, Errno> {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
-    Ok(hard)
-}
-
 /// Clears `O_NONBLOCK`.
 ///
 /// # Errors

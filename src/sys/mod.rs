@@ -4,6 +4,7 @@ pub mod clock;
 pub mod credentials;
 pub mod descriptor;
 pub mod file;
+pub mod limit;
 pub mod metadata;
 pub mod process;
 pub mod seccomp;

@@ -106,7 +106,7 @@ fn signals_all_the_time() {
 #[test]
 fn a_go_program() {
     both("a Go program", |who| {
-        if programs::go_helper().is_none() {
+        if programs::go_helper("hurt-go").is_none() {
             return skip("a Go program", "go");
         }
         for with in [With::Nothing, GUARD, DEFAULT] {

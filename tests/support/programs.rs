@@ -106,7 +106,7 @@ fn present(who: Who, need: &str) -> bool {
                 && find(Who::Me, "setpriv").is_some()
         }
         "cc32" => helper("hurt32").is_some(),
-        "hurt" | "odd" | "raw" | "raw32" | "reach" | "context" | "context32" => {
+        "hurt" | "odd" | "ops" | "raw" | "raw32" | "reach" | "context" | "context32" => {
             helper(need).is_some()
         }
         "hurt-go" | "hurt-go-arm64" => go_helper(need).is_some(),

@@ -39,7 +39,10 @@ impl Observer<'_> {
             Kind::Times(at, times, layout) => {
                 let times = self.times(times, layout)?;
                 let at = match at {
-                    At::Path(Dir::Arg(dir), path, _) if self.arguments[path as usize] == 0 => {
+                    At::Path(Dir::Arg(dir), path, _)
+                        if self.arguments[path as usize] == 0
+                            && self.int(dir) != libc::AT_FDCWD =>
+                    {
                         At::Descriptor(dir)
                     }
                     other => other,
@@ -64,10 +67,10 @@ impl Observer<'_> {
                 Ok(Action::Change(self.at(at)?, Change::Times(times)))
             }
             Kind::SetAttribute(at, name) => {
+                let flags = attribute_flags(self.int(name + 3))?;
                 let name_text = self.attribute_name(name)?;
                 let at_value = self.arguments[name as usize + 1];
                 let value = self.attribute_value(at_value, self.size(name + 2))?;
-                let flags = self.int(name + 3);
                 Ok(Action::Change(
                     self.at(at)?,
                     Change::SetAttribute(name_text, value, flags),
@@ -75,8 +78,12 @@ impl Observer<'_> {
             }
             Kind::SetAttributeAt => self.set_attribute_at(),
             Kind::RemoveAttribute(at, name) => {
+                if let At::Path(_, _, Follow::UnlessFlag(index)) = at {
+                    self.place_flags(index)?;
+                }
                 let name = self.attribute_name(name)?;
-                Ok(Action::Change(self.at(at)?, Change::RemoveAttribute(name)))
+                let spot = self.at_or_itself(at)?;
+                Ok(Action::Change(spot, Change::RemoveAttribute(name)))
             }
             Kind::FileAttributes => {
                 let size = self.size(3);
@@ -86,7 +93,7 @@ impl Observer<'_> {
                 let attributes = self.target.bytes(self.arguments[2], size as usize)?;
                 let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(4));
                 Ok(Action::Change(
-                    self.at(at)?,
+                    self.at_or_itself(at)?,
                     Change::FileAttributes(attributes),
                 ))
             }
@@ -176,12 +183,14 @@ impl Observer<'_> {
         }
         let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
         let address = u64::from(half(0)) | u64::from(half(4)) << 32;
+        self.place_flags(2)?;
+        let flags = attribute_flags(half(12) as i32)?;
         let name = self.attribute_name(3)?;
         let value = self.attribute_value(address, u64::from(half(8)))?;
         let at = At::Path(Dir::Arg(0), 1, Follow::UnlessFlag(2));
         Ok(Action::Change(
-            self.at(at)?,
-            Change::SetAttribute(name, value, half(12) as i32),
+            self.at_or_itself(at)?,
+            Change::SetAttribute(name, value, flags),
         ))
     }
 
@@ -208,5 +217,14 @@ impl Observer<'_> {
         let spot = self.at(at)?;
         let (user, group) = (self.target.user(user)?, self.target.group(group)?);
         Ok(Action::Change(spot, Change::Owner(user, group)))
+    }
+}
+
+/// The kernel looks at the flags of setxattr(2) before anything else (fs/xattr.c: setxattr_copy).
+fn attribute_flags(flags: i32) -> Result<i32, Trouble> {
+    if flags & !(libc::XATTR_CREATE | libc::XATTR_REPLACE) == 0 {
+        Ok(flags)
+    } else {
+        Err(Trouble::Fault(Errno::EINVAL))
     }
 }

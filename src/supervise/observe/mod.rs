@@ -6,13 +6,17 @@ use std::ffi::CString;
 
 use super::attempt::{Action, Binding, NAMELESS};
 use super::calls::{At, Call, Dir, Follow, Kind};
+use super::limits::room_for_descriptor;
 use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
 use super::target::{Target, Trouble};
 use crate::sys::Errno;
-use crate::sys::file::{OpenHow, RESOLVE_BENEATH, RESOLVE_IN_ROOT, RESOLVE_KNOWN};
+use crate::sys::file::{OpenHow, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, RESOLVE_KNOWN};
 
 /// Size of `struct open_how` in its first version; later ones are longer and must be zero there.
 const OPEN_HOW: usize = 24;
+
+/// Every flag of open(2) that the kernel knows (`VALID_OPEN_FLAGS`).
+const VALID: u64 = 0o37_777_703;
 
 /// A call as it was made.
 pub struct Observer<'a> {
@@ -46,17 +50,11 @@ impl Observer<'_> {
                 } else {
                     self.arguments[1] as i64
                 };
-                Ok(Action::Truncate(
-                    self.spot(Dir::Cwd, 0, Last::Follow)?,
-                    length,
-                ))
+                self.truncate(length)
             }
             Kind::TruncatePair => {
                 let length = self.arguments[1] & 0xFFFF_FFFF | self.arguments[2] << 32;
-                Ok(Action::Truncate(
-                    self.spot(Dir::Cwd, 0, Last::Follow)?,
-                    length as i64,
-                ))
+                self.truncate(length as i64)
             }
             Kind::Unlink(dir, path) => Ok(Action::Unlink(self.spot(dir, path, Last::Name)?, 0)),
             Kind::Rmdir => Ok(Action::Unlink(
@@ -108,6 +106,9 @@ impl Observer<'_> {
                 } else {
                     mode
                 };
+                if !is_node(mode) {
+                    return Ok(Action::Pass); // EPERM, EINVAL
+                }
                 Ok(Action::Mknod(
                     self.spot(dir, path, Last::Name)?,
                     mode,
@@ -187,6 +188,22 @@ impl Observer<'_> {
         }
     }
 
+    /// The same for the calls to which no path at all is an empty one (fs/namei.c: getname_maybe_null).
+    fn at_or_itself(&mut self, at: At) -> Result<Spot, Trouble> {
+        if let At::Path(dir, path, Follow::UnlessFlag(index)) = at
+            && self.arguments[path as usize] == 0
+            && self.place_flags(index)? & libc::AT_EMPTY_PATH != 0
+        {
+            return Ok(Spot::Held(self.target.base(self.number(dir))?));
+        }
+        self.at(at)
+    }
+
+    /// The flags that say which object a path means.
+    fn place_flags(&self, index: u8) -> Result<i32, Trouble> {
+        self.only_flags(index, libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH)
+    }
+
     /// The object that a call of the metadata kind means.
     fn at(&mut self, at: At) -> Result<Spot, Trouble> {
         let (dir, path, follow) = match at {
@@ -196,13 +213,8 @@ impl Observer<'_> {
         let flags = match follow {
             Follow::Yes => 0,
             Follow::No => libc::AT_SYMLINK_NOFOLLOW,
-            Follow::UnlessFlag(index) => {
-                self.only_flags(index, libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH)?
-            }
+            Follow::UnlessFlag(index) => self.place_flags(index)?,
         };
-        if flags & libc::AT_EMPTY_PATH != 0 && self.arguments[path as usize] == 0 {
-            return Ok(Spot::Held(self.target.base(self.number(dir))?));
-        }
         let text = self.path(path)?;
         if text.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             return Ok(Spot::Held(self.target.base(self.number(dir))?));
@@ -222,11 +234,22 @@ impl Observer<'_> {
         }
     }
 
+    fn truncate(&mut self, length: i64) -> Result<Action, Trouble> {
+        if length < 0 {
+            return Ok(Action::Pass); // EINVAL
+        }
+        let spot = self.spot(Dir::Cwd, 0, Last::Follow)?;
+        Ok(Action::Truncate(spot, length))
+    }
+
     fn open(&mut self, base: Base, path: u8, how: OpenHow) -> Result<Action, Trouble> {
-        if is_impossible(how.flags) {
+        if is_impossible(how) {
             return Ok(Action::Pass); // EINVAL, before anything is looked up
         }
         let text = self.path(path)?;
+        if !text.is_empty() {
+            room_for_descriptor(self.target)?;
+        }
         let has = |flag: i32| how.flags & flag as u64 != 0;
         let exclusive = has(libc::O_CREAT) && has(libc::O_EXCL);
         if has(libc::O_CREAT) && text.to_bytes().last() == Some(&b'/') {
@@ -270,6 +293,14 @@ impl Observer<'_> {
         const SCOPES: u64 = RESOLVE_BENEATH | RESOLVE_IN_ROOT;
         if how.resolve & !RESOLVE_KNOWN != 0 || how.resolve & SCOPES == SCOPES {
             return Ok(Action::Pass); // EINVAL
+        }
+        if how.resolve & RESOLVE_CACHED != 0 && !is_impossible(how) {
+            // The walk here is not the kernel's, so it cannot know: the caller has to ask again without that flag.
+            return if changes(how.flags) {
+                Err(Trouble::Fault(Errno::EAGAIN))
+            } else {
+                Ok(Action::Pass)
+            };
         }
         self.open(self.base(Dir::Arg(0)), 1, how)
     }
@@ -334,7 +365,6 @@ impl Observer<'_> {
 /// What open(2) makes of its arguments: bits that it does not know are dropped, where openat2(2) would refuse them
 /// (fs/open.c: build_open_how).
 fn plain_how(flags: i32, mode: u64) -> OpenHow {
-    const VALID: u64 = 0o37_777_703;
     let flags = flags as u32 as u64 & VALID;
     let makes = flags & (libc::O_CREAT as u64 | NAMELESS) != 0;
     OpenHow {
@@ -344,13 +374,34 @@ fn plain_how(flags: i32, mode: u64) -> OpenHow {
     }
 }
 
-/// Whether the kernel takes no such combination of flags (fs/open.c: build_open_flags).
-fn is_impossible(flags: u64) -> bool {
+/// Whether an open with these flags could change something.
+fn changes(flags: u64) -> bool {
+    let writing = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+    flags & (writing as u64 | NAMELESS) != 0
+}
+
+/// Whether mknod(2) makes such a thing (fs/namei.c: may_mknod).
+fn is_node(mode: u32) -> bool {
+    let kind = mode & libc::S_IFMT;
+    matches!(
+        kind,
+        libc::S_IFREG | libc::S_IFCHR | libc::S_IFBLK | libc::S_IFIFO | libc::S_IFSOCK
+    )
+}
+
+/// Whether the kernel takes no such combination of flags and mode (fs/open.c: build_open_flags).
+fn is_impossible(how: OpenHow) -> bool {
     const DIRECTORY: u64 = libc::O_DIRECTORY as u64;
     const CREATE: u64 = libc::O_CREAT as u64;
+    const PATH: u64 =
+        (libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC) as u64;
+    let flags = how.flags;
+    let creates = flags & (CREATE | NAMELESS) != 0;
+    let most = if creates { 0o7777 } else { 0 };
     let writes = flags & libc::O_ACCMODE as u64 != 0;
-    if flags & NAMELESS != 0 {
-        return !writes || flags & DIRECTORY == 0 || flags & CREATE != 0;
-    }
-    flags & (DIRECTORY | CREATE) == DIRECTORY | CREATE
+    flags & !VALID != 0
+        || how.mode & !most != 0
+        || flags & (DIRECTORY | CREATE) == DIRECTORY | CREATE
+        || flags & NAMELESS != 0 && (!writes || flags & DIRECTORY == 0)
+        || flags & libc::O_PATH as u64 != 0 && flags & !PATH != 0
 }

@@ -60,7 +60,10 @@ impl Walker<'_> {
             let is_last = rest.iter().all(|byte| *byte == b'/');
             match component.as_slice() {
                 b"" => return Ok((Spot::Held(self.dir), self.trail.unwrap_or_default())),
-                b"." if is_last => return self.directory(),
+                b"." if is_last => {
+                    self.look_up()?;
+                    return self.directory();
+                }
                 b"." => self.need_directory()?,
                 b".." => {
                     self.up()?;
@@ -85,6 +88,17 @@ impl Walker<'_> {
         } else {
             Err(fault(Errno::ENOTDIR))
         }
+    }
+
+    /// Looking up even `.` takes the right to search.
+    fn look_up(&self) -> Result<(), Trouble> {
+        let how = OpenHow {
+            flags: (libc::O_PATH | libc::O_DIRECTORY) as u64,
+            ..OpenHow::default()
+        };
+        file::open(self.dir.as_fd(), c".", how)
+            .map(drop)
+            .map_err(fault)
     }
 
     fn directory(self) -> Result<(Spot, Vec<Object>), Trouble> {

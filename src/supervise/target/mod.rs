@@ -217,6 +217,33 @@ impl Target {
         self.held(&name)
     }
 
+    /// Whether descriptor `number` is open, as far as one can look.
+    #[must_use]
+    pub fn has_descriptor(&self, number: i32) -> bool {
+        let Ok(link) = CString::new(format!("fd/{number}")) else {
+            return false;
+        };
+        self.look(|proc| file::stat_entry(proc, &link)).is_ok()
+    }
+
+    /// How many descriptors with a number below `most` are open, as far as one can look.
+    #[must_use]
+    pub fn descriptors_below(&self, most: u64) -> u64 {
+        let how = OpenHow {
+            flags: (libc::O_RDONLY | libc::O_DIRECTORY) as u64,
+            ..OpenHow::default()
+        };
+        let listed = self
+            .look(|proc| file::open(proc, c"fd", how))
+            .and_then(|dir| file::list(dir.as_fd()));
+        let numbers = listed.unwrap_or_default().into_iter();
+        let below = numbers.filter(|(name, _)| {
+            let number = name.to_str().ok().and_then(|name| name.parse().ok());
+            number.is_some_and(|number: u64| number < most)
+        });
+        below.count() as u64
+    }
+
     /// Whether a descriptor was opened with `O_PATH`.
     #[must_use]
     pub fn only_names(&self, number: i32) -> bool {

@@ -1,0 +1,45 @@
+//! Sequences that once gave something else under guard: what is in them, then who makes the calls, then the calls.
+
+pub const SEQUENCES: &[(&str, &str)] = &[
+    (
+        "what a whiteout leaves is the run's own",
+        "processes
+        3 renameat2 w pd w pz i5
+        3 futimesat w pd t1000000000,7,1000000001,9
+        0 renameat2 w pb w py i4
+        1 unlink pb",
+    ),
+    (
+        "flags and lengths that no call takes",
+        "threads
+        0 lsetxattr pc p x62 i1 i4
+        1 mknod pa/a i0120777 i0
+        2 mknod pa/a i0040755 i0
+        3 openat2 w pf/e/f h0x220800,010644,0x10 i24
+        0 openat2 w pa h0x101840,010644,0 i24
+        0 truncate pc/c i-1
+        1 removexattrat i-5 pc/f i0x80000 p",
+    ),
+    (
+        "no path is not the working directory",
+        "processes
+        3 utimensat w n t1,1,1,1 i0x1000
+        3 futimesat w n t-5,5,-7,7
+        1 fchownat w n i-1 i-1 i0x1000",
+    ),
+    (
+        "a folder that may not be searched has no dot",
+        "processes
+        0 chmod pd i0600
+        1 openat w pd/. i1 i0
+        1 chmod pd/. i0755
+        1 chmod pd i0755",
+    ),
+    (
+        "another mount is said first",
+        "parallel
+        0 rename q7: pd
+        1 rename pnone p/proc/x
+        2 renameat2 w pd w q7: i1",
+    ),
+];
