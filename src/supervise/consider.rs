@@ -265,6 +265,7 @@ impl Supervisor {
         match done {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
+            Err(Trouble::Replaced) => Reply::Performed(Outcome::Again),
             Err(Trouble::Unreadable) => self.refuse_blind(case, Reason::Unreadable, found),
             Err(Trouble::Foreign | Trouble::Own(_)) => {
                 self.refuse_blind(case, Reason::Credentials, found)
@@ -285,7 +286,7 @@ impl Supervisor {
             Trouble::Fault(errno) => Reply::Result(Err(errno)),
             Trouble::Unreadable => self.refuse_blind(case, Reason::Unreadable, None),
             Trouble::Own(Errno::EPERM) => self.refuse_blind(case, Reason::Credentials, None),
-            Trouble::Foreign | Trouble::Own(_) => {
+            Trouble::Foreign | Trouble::Replaced | Trouble::Own(_) => {
                 tracing::warn!(%trouble, call = case.call.name, "could not look at a call");
                 self.refuse_blind(case, Reason::Unknown, None)
             }

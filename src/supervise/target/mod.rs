@@ -33,6 +33,9 @@ pub enum Trouble {
     /// The way leads through procfs into another process.
     #[error("the path leads through another process")]
     Foreign,
+    /// A descriptor number stands for another object by now.
+    #[error("the descriptor was replaced meanwhile")]
+    Replaced,
     /// guard itself could not go on.
     #[error("guard could not look: {0}")]
     Own(Errno),
@@ -280,7 +283,7 @@ impl Target {
         if (stat.dev, stat.ino) == (like.stat.dev, like.stat.ino) {
             Ok(fd)
         } else {
-            Err(Trouble::Fault(Errno::EBADF))
+            Err(Trouble::Replaced)
         }
     }
 
