@@ -225,48 +225,6 @@ fn table(name: &str, rows: &[Row]) {
     each(name, rows, |r| r.name.to_owned(), case);
 }
 
-const TRIES: &str = "4000";
-
-/// A second thread swaps the path between a place that is allowed and the protected one.
-#[test]
-fn races() {
-    // The same names in both places.
-    const BEFORE: &str =
-        "mkdir $T/ok $T/race && cp $P/sessions/--work--/* $T/ok/ && touch -d 2001-01-01 $T/ok/*";
-    const NAME: &str = "2026-08-31_2.jsonl";
-    let attack = |op: &str| -> &'static str {
-        format!("$B/hurt race {op} $T/race $T/ok $P/sessions/--work-- {NAME} {TRIES}; exit 1")
-            .leak()
-    };
-    let memory = |op: &str| -> &'static str {
-        format!("$B/hurt race-memory {op} $T/ok/{NAME} $P/sessions/--work--/{NAME} {TRIES}; exit 1")
-            .leak()
-    };
-    let race = |name: &'static str, operation: &'static [&'static str], attack: &'static str| Row {
-        needs: &["hurt"],
-        before: BEFORE,
-        ..row(name, "hurt", operation, attack)
-    };
-    table(
-        "races",
-        &[
-            race("open", WRITE, attack("open")),
-            race("truncate", WRITE, attack("truncate")),
-            race("unlink", DELETE, attack("unlink")),
-            race("chmod", META, attack("chmod")),
-            race("rename", RENAME, attack("rename")),
-            race("create", CREATE, attack("create")),
-            race("open, the path rewritten in memory", WRITE, memory("open")),
-            race(
-                "truncate, the path rewritten in memory",
-                WRITE,
-                memory("truncate"),
-            ),
-            race("chmod, the path rewritten in memory", META, memory("chmod")),
-        ],
-    );
-}
-
 /// What must go on working in and around the protected tree, with the same result as without guard.
 #[test]
 #[rustfmt::skip] // one row a line
