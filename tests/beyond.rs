@@ -5,7 +5,6 @@
 mod support;
 
 use support::home::{Home, With, check};
-use support::snapshot::Compare;
 use support::{Who, each};
 
 fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
@@ -116,40 +115,5 @@ fn a_grant_is_not_carried_above_a_missing_place() {
         let run = home.script(With::Guard(&[]), script)?;
         let refused = run.stderr.contains("where nothing is yet");
         check("guarded", run.status != 0 && refused, &run)
-    });
-}
-
-/// A call means what its thread's working directory and descriptors are when it is looked at, whatever another thread makes
-/// of them meanwhile: both where the wall grants the free folder and where only the supervisor acts.
-#[test]
-fn working_directory_and_descriptors_flip() {
-    both("flip", |who| {
-        if support::programs::missing(who, &["cc"]).is_some() {
-            return support::skip("flip", "cc");
-        }
-        let flip = support::programs::helper("flip").unwrap();
-        for before in ["", "mkdir ~/free"] {
-            let home = Home::new(who);
-            let script = format!(
-                "mkdir -p ~/free && echo f > ~/free/auth.json && {} ~/free ~/.pi/agent 1.5",
-                flip.display()
-            );
-            home.script(With::Nothing, &format!("true; {before}"))?;
-            let untouched = home.protected();
-            let run = home.script(With::Guard(&[]), &script)?;
-            let damage = untouched.differences(&home.protected(), Compare::Exact);
-            check(
-                &damage.join("\n"),
-                damage.is_empty() && run.status == 0,
-                &run,
-            )?;
-            check("tried", run.stderr.contains("attempts refused"), &run)?;
-            home.reset();
-            let untouched = home.protected();
-            let control = home.script(With::Nothing, &script)?;
-            let damage = untouched.differences(&home.protected(), Compare::Exact);
-            check("control", !damage.is_empty(), &control)?;
-        }
-        Ok(())
     });
 }

@@ -276,6 +276,7 @@ impl Supervisor {
         match done {
             Ok(outcome) => Reply::Performed(outcome),
             Err(Trouble::Fault(errno)) => Reply::Result(Err(errno)),
+            Err(Trouble::Replaced) => Reply::Performed(Outcome::Again),
             Err(Trouble::Unreadable) => self.refuse_blind(case, Reason::Unreadable, found),
             Err(trouble @ (Trouble::Foreign | Trouble::Own(_))) => match trouble.exhausted() {
                 Some(errno) => failed(errno),
@@ -314,7 +315,7 @@ impl Supervisor {
             Trouble::Unreadable => self.refuse_blind(case, Reason::Unreadable, None),
             Trouble::Own(Errno::EPERM) => self.refuse_blind(case, Reason::Credentials, None),
             Trouble::Foreign => self.refuse_blind(case, Reason::Unknown, None),
-            Trouble::Own(_) => {
+            Trouble::Replaced | Trouble::Own(_) => {
                 tracing::warn!(%trouble, call = case.call.name, "could not look at a call");
                 self.refuse_blind(case, Reason::Unknown, None)
             }

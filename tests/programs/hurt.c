@@ -45,111 +45,6 @@ static void *in_thread(void *unused) {
   return (void *)(long)unlink(shared_path);
 }
 
-// race OP DIR ALLOWED PROTECTED NAME TRIES: a second thread makes DIR/flip point to ALLOWED and to PROTECTED in turn.
-static char flip[4096], flip_new[4096];
-static const char *flip_to[2];
-static volatile int stop;
-static void *flipper(void *unused) {
-  (void)unused;
-  for (unsigned n = 0; !stop; n++) {
-    unlink(flip_new);
-    if (symlink(flip_to[n & 1], flip_new) == 0) rename(flip_new, flip);
-  }
-  return NULL;
-}
-// race-memory: a second thread rewrites the path itself while the call is under way.
-static char moving[4096];
-static void *rewriter(void *unused) {
-  (void)unused;
-  size_t a = strlen(flip_to[0]) + 1, b = strlen(flip_to[1]) + 1;
-  while (!stop) {
-    memcpy(moving, flip_to[0], a);
-    for (int i = 0; i < 40; i++) __asm__ volatile("" ::: "memory");
-    memcpy(moving, flip_to[1], b);
-    for (int i = 0; i < 40; i++) __asm__ volatile("" ::: "memory");
-  }
-  return NULL;
-}
-// Tries go on until there were enough of them and the other thread has had its share of time.
-static int going(int n, int tries) {
-  static struct timespec start;
-  struct timespec now;
-  if (n == 0) clock_gettime(CLOCK_MONOTONIC, &start);
-  if (n < tries) return 1;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < 400;
-}
-static void one_try(const char *op, const char *path, int n) {
-  char other[8300];
-  if (!strcmp(op, "open")) {
-    int fd = open(path, O_WRONLY);
-    if (fd >= 0) { if (write(fd, "Z", 1) != 1) bad("write"); close(fd); }
-  } else if (!strcmp(op, "truncate")) {
-    if (truncate(path, n % 7) < 0 && errno == ENOSYS) exit(bad("truncate"));
-  } else if (!strcmp(op, "unlink")) {
-    unlink(path);
-  } else if (!strcmp(op, "chmod")) {
-    chmod(path, n & 1 ? 0600 : 0666);
-  } else if (!strcmp(op, "rename")) {
-    snprintf(other, sizeof other, "%s.moved", path);
-    rename(path, other);
-    rename(other, path);
-  } else if (!strcmp(op, "create")) {
-    snprintf(other, sizeof other, "%s.new", path);
-    int fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (fd >= 0) close(fd);
-  } else {
-    fprintf(stderr, "hurt: race %s?\n", op);
-    exit(2);
-  }
-}
-static int race(char **a) {
-  const char *op = a[0], *dir = a[1], *name = a[4];
-  int tries = atoi(a[5]);
-  char path[8200], refill[8200];
-  snprintf(flip, sizeof flip, "%s/flip", dir);
-  snprintf(flip_new, sizeof flip_new, "%s/flip.new", dir);
-  flip_to[0] = a[2];
-  flip_to[1] = a[3];
-  if (symlink(a[2], flip) < 0) return bad("symlink");
-  snprintf(path, sizeof path, "%s/%s", flip, name);
-  snprintf(refill, sizeof refill, "%s/%s", a[2], name);
-  pthread_t thread;
-  pthread_create(&thread, NULL, flipper, NULL);
-  for (int n = 0; going(n, tries); n++) {
-    if (!strcmp(op, "unlink")) {  // so that the allowed place has something too
-      int fd = open(refill, O_WRONLY | O_CREAT, 0600);
-      if (fd >= 0) close(fd);
-    }
-    one_try(op, path, n);
-  }
-  stop = 1;
-  pthread_join(thread, NULL);
-  return 0;
-}
-static int race_memory(char **a) {
-  const char *op = a[0];
-  int tries = atoi(a[3]);
-  flip_to[0] = a[1];
-  flip_to[1] = a[2];
-  strcpy(moving, a[1]);
-  pthread_t thread;
-  pthread_create(&thread, NULL, rewriter, NULL);
-  for (int n = 0; going(n, tries); n++) {
-    if (!strcmp(op, "open")) {
-      int fd = syscall(SYS_openat, AT_FDCWD, moving, O_WRONLY);
-      if (fd >= 0) { if (write(fd, "Z", 1) != 1) bad("write"); close(fd); }
-    } else if (!strcmp(op, "chmod")) {
-      syscall(SYS_fchmodat, AT_FDCWD, moving, n & 1 ? 0600 : 0666);
-    } else {
-      syscall(SYS_truncate, moving, (long)(n % 7));
-    }
-  }
-  stop = 1;
-  pthread_join(thread, NULL);
-  return 0;
-}
-
 #ifdef __x86_64__
 // The 32-bit table from a 64-bit program. Its pointers have 32 bits.
 static int int80(const char *path) {
@@ -169,8 +64,6 @@ int main(int argc, char **argv, char **envp) {
   char name[64];
   environment = envp;
 #define IS(word) (!strcmp(what, word))
-  if (IS("race") && argc == 8) return race(argv + 2);
-  if (IS("race-memory") && argc == 6) return race_memory(argv + 2);
   if (IS("unlink")) return done(a, unlink(a));
   if (IS("rename")) return done(a, rename(a, b));
   if (IS("exchange")) return done(a, syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE));

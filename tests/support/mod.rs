@@ -102,6 +102,17 @@ pub fn each<R: Sync>(
     name: impl Fn(&R) -> String + Sync,
     case: impl Fn(&R, Who) -> Result<(), String> + Sync,
 ) {
+    each_of(4, table, rows, name, case);
+}
+
+/// As [`each`], so many at a time.
+pub fn each_of<R: Sync>(
+    at_once: usize,
+    table: &str,
+    rows: &[R],
+    name: impl Fn(&R) -> String + Sync,
+    case: impl Fn(&R, Who) -> Result<(), String> + Sync,
+) {
     let only = std::env::var("GUARD_TEST_ONLY").unwrap_or_default();
     let cases: Vec<(&R, Who)> = rows
         .iter()
@@ -111,7 +122,7 @@ pub fn each<R: Sync>(
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..4 {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 while let Some((row, who)) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
                     let title = format!("{table}: {} ({})", name(row), who.name());

@@ -34,6 +34,9 @@ pub enum Trouble {
     /// The way leads through procfs into another process that the target may not look into.
     #[error("the path leads through another process")]
     Foreign,
+    /// A descriptor number stands for another object by now.
+    #[error("the descriptor was replaced meanwhile")]
+    Replaced,
     /// guard itself could not go on.
     #[error("guard could not look: {0}")]
     Own(Errno),
@@ -47,7 +50,7 @@ impl Trouble {
             Self::Fault(errno) | Self::Own(errno) => {
                 matches!(errno, Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM).then_some(errno)
             }
-            Self::Unreadable | Self::Foreign => None,
+            Self::Unreadable | Self::Foreign | Self::Replaced => None,
         }
     }
 
@@ -319,7 +322,7 @@ impl Target {
         if (stat.dev, stat.ino) == (like.stat.dev, like.stat.ino) {
             Ok(fd)
         } else {
-            Err(Trouble::Fault(Errno::EBADF))
+            Err(Trouble::Replaced)
         }
     }
 
