@@ -24,6 +24,7 @@ mod scopes;
 pub mod target;
 pub mod territory;
 mod tree;
+mod unable;
 mod wait;
 mod walls;
 pub mod workspace;
