@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -174,12 +175,13 @@ static int lanes(long threads) {
 static void nothing(int number) { (void)number; }
 
 static volatile int *shared;  // the number of the round; twice the step, one more while the call is under way
-static void be_killed(const char *dir) {
+static void be_killed(const char *dir, int step, int told) {
   Place p;
   for (;;) {
     snprintf(p.top, sizeof p.top, "%s/k%d", dir, ++shared[0]);
     p.fd = -1;
     for (int k = 0; k < STEPS; k++) {
+      if (k == step && write(told, "", 1) != 1) _exit(1);
       shared[1] = 2 * k + 1;
       if (CHAIN[k].call(&p) < 0) complain("%s in %s: %s", CHAIN[k].name, p.top, strerror(errno));
       shared[1] = 2 * k + 2;
@@ -200,17 +202,19 @@ static int kind_of(int step) {
   return kind;
 }
 static void kill_one(const char *dir, int step, int *hits) {
-  struct timespec pause = {0, rand() % 60000}, start, now;
+  struct timespec pause = {0, rand() % 60000};
   Place p;
+  int told[2];
   shared[1] = 0;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  if (pipe(told)) { complain("pipe: %s", strerror(errno)); return; }
   pid_t pid = fork();
-  if (pid == 0) be_killed(dir);
-  do sched_yield(), clock_gettime(CLOCK_MONOTONIC, &now);
-  while (shared[1] != 2 * step + 1 && now.tv_sec - start.tv_sec < 10);
+  if (pid == 0) be_killed(dir, step, told[1]);
+  struct pollfd ready = {.fd = told[0], .events = POLLIN};
+  poll(&ready, 1, 10000);
   nanosleep(&pause, NULL);
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
+  close(told[0]), close(told[1]);
   int state = shared[1], k = state / 2;
   snprintf(p.top, sizeof p.top, "%s/k%d", dir, shared[0]);
   int found = there(&p);
@@ -242,7 +246,7 @@ static int kills(const char *dir, int want) {
   for (int n = 0; kinds < STEPS && total < 40 * STEPS * want && wrong < 20; n = (n + 1) % STEPS) {
     if (hits[kind_of(n)] >= want) { kinds++; continue; }
     kinds = 0;
-    if (total++ == 300) pause_for_a_look("warm");
+    if (total++ == 150) pause_for_a_look("warm");
     kill_one(dir, n, hits);
     live();
   }

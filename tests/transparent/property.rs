@@ -100,7 +100,7 @@ fn enough(place: &Place, who: Who, (calls, good): (usize, usize)) -> Result<(), 
             who.name()
         ));
     }
-    if good * 10 < calls {
+    if good * 20 < calls {
         return Err(format!("CONTROL: only {good} of {calls} calls work"));
     }
     Ok(())
