@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # The test suites of real programs, once without guard and once with it, compared test by test. CI does not run this.
 #
-#   tests/transparent/suites.sh SUITE... [--jobs N] [--places "workspace gap"] [--only WORDS] [--times N] [--dir DIR] [--guard FILE]
+#   tests/transparent/suites.sh SUITE... [--jobs N] [--places "workspace gap"] [--only WORDS] [--times N]
+#                              [--sides "plain guard"] [--dir DIR] [--guard FILE]
 #
 # SUITE is git, coreutils, cpython, stress-ng, fio or `all`; as root also coreutils-root (its `check-root`).
 #   --jobs N     tests at a time (2)
 #   --places     workspace: a repository in the home directory; gap: a folder directly in it that the run makes itself, where the
 #                home directory is `no-delete` and guard performs all calls; outside: outside the home directory
-#   --only       git: which scripts ("t0 t1 t3 t7"); coreutils: which files below its folder; the others: which modules,
+#   --only       git: which scripts ("t0 t1 t3 t7"); coreutils: which files ("tests/cp/* tests/mv/*"); the others: which modules,
 #                stressors or jobs
 #   --times N    both sides N times: a test that does not always give the same result by itself is told from a difference
+#   --sides      plain or guard: only that one is run, and compared with what an earlier run left of the other
 #   --dir DIR    where everything lies (/tmp/guard-suites); sources and builds in it are used again
 #   --guard FILE the guard to test; without it a release build is made
 #
@@ -19,9 +21,10 @@
 # (coreutils-root as root), otherwise as the caller; always in throw-away homes below DIR.
 set -u -o pipefail
 self=$(realpath "$0")
+TIMEFORMAT='%0R s (processors %0U s user, %0S s system)' # of all that ran, guard's own processes too
 export LC_ALL=C.UTF-8
 
-suites=() jobs=2 places="workspace gap" only="" times=1 dir=/tmp/guard-suites guard="" uid=65534 home="" bad=0
+suites=() jobs=2 places="workspace gap" sides="plain guard" only="" times=1 dir=/tmp/guard-suites guard="" uid=65534 home="" bad=0
 
 say() { printf '%s\n' "$*"; }
 die() { printf 'suites.sh: %s\n' "$*" >&2; exit 2; }
@@ -34,7 +37,7 @@ as_user() {
   local become=()
   [ "$(id -u)" != 0 ] || [ "$uid" = 0 ] || become=(setpriv --reuid="$uid" --regid="$uid" --clear-groups)
   "${become[@]}" env -i HOME="$home" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
-    SHELL=/bin/bash JOBS="$jobs" ONLY="$only" BUILD="$dir/build" "$@"
+    SHELL=/bin/bash JOBS="$jobs" ONLY="$only" BUILD="$(realpath "$dir/build")" "$@"
 }
 
 # fetch PACKAGE: its source, as Debian has it from upstream, in $dir/build.
@@ -46,7 +49,7 @@ fetch() {
   done | sort -u >"$apt/sources.d/one-line.list"
   # Stanzas of Debian's own only, each as deb-src.
   for list in /etc/apt/sources.list.d/*.sources; do
-    [ -f "$list" ] && awk 'BEGIN { RS = ""; ORS = "\n\n" } /\nURIs:[^\n]*debian/ { gsub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src"); print }' "$list"
+    [ -f "$list" ] && awk 'BEGIN { RS = ""; ORS = "\n\n" } /(^|\n)URIs:[^\n]*debian/ { sub(/Types:[^\n]*/, "Types: deb-src"); print }' "$list"
   done >"$apt/sources.d/stanzas.sources"
   local options=(-q -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources.d" -o "Dir::State::lists=$apt/lists"
     -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
@@ -77,7 +80,7 @@ built() {
 
 # half SUITE PLACE SIDE NUMBER: one run in a new home; its results in results/SUITE/PLACE/SIDE.NUMBER.
 half() {
-  local suite=$1 place=$2 side=$3 out="$dir/results/$1/$2/$3.$4" where wrap=() begin
+  local suite=$1 place=$2 side=$3 out="$dir/results/$1/$2/$3.$4" where wrap=()
   rm -rf "$home" "$home-outside" "$out"
   mkdir -p "$home"/{keep,work} "$home-outside" "$out"
   echo kept >"$home/keep/file"; echo '# kept' >"$home/.bashrc"
@@ -90,20 +93,18 @@ half() {
     *) die "unknown place $place" ;;
   esac
   [ "$side" = plain ] || wrap=("$dir/bin/guard" --policy default --)
-  begin=$SECONDS
-  (cd "$where" && as_user OUT="$out" PLACE="$place" "${wrap[@]}" nice bash "$dir/bin/suites.sh" inside "run_${suite//-/_}") \
-    >"$out/stdout" 2>"$out/stderr" </dev/null
-  say "$?" >"$out/status"
-  say $((SECONDS - begin)) >"$out/seconds"
+  { time { (cd "$where" && as_user OUT="$out" PLACE="$place" nice "${wrap[@]}" bash "$dir/bin/suites.sh" inside "run_${suite//-/_}") \
+    >"$out/stdout" 2>"$out/stderr" </dev/null; }; } 2>"$out/time"
   cp -r "$home/.local/state/guard/runs" "$out/record" 2>/dev/null
   sort -o "$out/list" "$out/list"
-  say "   $side: $(wc -l <"$out/list") results, $(cat "$out/seconds") s, $(grep -c '^guard: refused' "$out/stderr") refused"
+  say "   $side: $(wc -l <"$out/list") results, $(cat "$out/time"), $(grep -c '^guard: refused' "$out/stderr") refused"
   [ -f "$home/keep/file" ] || { say "   LOST: ~/keep/file"; bad=1; }
 }
 
 # compare SUITE PLACE: each test with the results that it gave on either side, where these differ.
 compare() {
   local at="$dir/results/$1/$2" side
+  [ -d "$at/plain.1" ] && [ -d "$at/guard.1" ] || return 0
   for side in plain guard; do
     cat "$at/$side".*/list | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1\t/' |
       awk -F '\t' -v times="$times" '{ key = $2; many[key] = many[key] ($1 == times ? "" : $1 " of " times ": ") $3 "; " }
@@ -121,11 +122,11 @@ compare() {
 
 # run SUITE: both halves in each place.
 run() {
-  local place n
+  local place side n
   for place in $places; do
     say "== $1, $place, $(id -nu "$uid" 2>/dev/null || say "$uid") (uid $uid), policy default, $jobs at a time"
-    rm -rf "$dir/results/$1/$place"
-    for n in $(seq "$times"); do half "$1" "$place" plain "$n"; half "$1" "$place" guard "$n"; done
+    for side in $sides; do rm -rf "$dir/results/$1/$place/$side".*; done
+    for n in $(seq "$times"); do for side in $sides; do half "$1" "$place" "$side" "$n"; done; done
     compare "$1" "$place"
   done
 }
@@ -189,7 +190,7 @@ trs() {
 
 run_coreutils() {
   here; copied coreutils; touch ../began
-  make -j "$JOBS" -k check RUN_EXPENSIVE_TESTS=no ${ONLY:+SUBDIRS=. TESTS="$ONLY"} >"$OUT/log" 2>&1
+  make -j "$JOBS" -k check RUN_EXPENSIVE_TESTS=no ${ONLY:+SUBDIRS=. TESTS="$(ls $ONLY | xargs)"} >"$OUT/log" 2>&1
   trs
 }
 
@@ -273,7 +274,7 @@ if [ "${1:-}" = inside ]; then "$2"; exit; fi
 
 while [ $# -gt 0 ]; do
   case $1 in
-    --jobs | --places | --only | --times | --dir | --guard)
+    --jobs | --places | --sides | --only | --times | --dir | --guard)
       [ $# -gt 1 ] || die "$1 needs a value"
       declare "${1#--}=$2"; shift ;;
     --help | -h) sed -n '2,/^set /{/^set /d; s/^# \?//p}' "$0"; exit ;;
