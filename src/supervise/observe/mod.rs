@@ -78,18 +78,24 @@ impl Observer<'_> {
                 if clash || flags & !(ALONE | libc::RENAME_EXCHANGE) != 0 {
                     return Ok(Action::Pass); // EINVAL
                 }
-                let from = self.spot(from_dir, from, Last::Name)?;
-                Ok(Action::Rename(
-                    from,
-                    self.spot(to_dir, to, Last::Name)?,
-                    flags,
-                ))
+                let source = self.spot(from_dir, from, Last::Name);
+                if matches!(source, Err(Trouble::Fault(Errno::ENAMETOOLONG))) {
+                    // The kernel looks at last components when it has both folders.
+                    self.target.string(self.arguments[from as usize])?;
+                    self.spot(to_dir, to, Last::Name)?;
+                }
+                let source = source?;
+                let place = self.spot(to_dir, to, Last::Name)?;
+                Ok(Action::Rename(source, place, flags))
             }
             Kind::Link(from_dir, from, to_dir, to, flags) => {
                 self.link(from_dir, from, to_dir, to, flags)
             }
             Kind::Symlink(dir, path) => {
                 let content = self.target.string(self.arguments[0])?;
+                if content.is_empty() {
+                    return Err(Trouble::Fault(Errno::ENOENT)); // before the kernel looks at any path
+                }
                 Ok(Action::Symlink(content, self.spot(dir, path, Last::Name)?))
             }
             Kind::Mkdir(dir, path, mode) => {
