@@ -144,3 +144,20 @@ pub fn control(object: BorrowedFd<'_>, request: u32, argument: &mut [u8]) -> Res
         )
     })
 }
+
+/// ioctl(2) with nothing behind it, for a request that reads a structure before all else: whether it is known here.
+///
+/// # Errors
+/// `EFAULT` where it is; `ENOTTY` or `EOPNOTSUPP` where it is not.
+pub fn control_nothing(object: BorrowedFd<'_>, request: u32) -> Result<(), Errno> {
+    // SAFETY: the kernel reads through a null pointer, which fails with EFAULT, and touches no memory of this process.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            object.as_raw_fd(),
+            request,
+            std::ptr::null_mut::<u8>(),
+        )
+    })
+    .map(drop)
+}

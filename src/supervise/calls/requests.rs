@@ -7,6 +7,8 @@ pub enum Request {
     InodeFlags(usize),
     /// Refused under every policy.
     Forbidden,
+    /// Refused under every policy too, and known to some file systems only; all that know it read a structure first.
+    Special,
 }
 
 /// The requests that the filter stops (linux/fs.h, btrfs.h, fscrypt.h, msdos_fs.h, fsverity.h, tty, SCSI, NVMe).
@@ -20,18 +22,18 @@ pub const REQUESTS: &[(u32, Request)] = &[
     (0x401C_5820, Request::InodeFlags(28)), // FS_IOC_FSSETXATTR
     (0x4004_7211, Request::InodeFlags(4)), // FAT_IOCTL_SET_ATTRIBUTES
     (0x4008_941A, Request::InodeFlags(8)), // BTRFS_IOC_SUBVOL_SETFLAGS
-    (0x4080_6685, Request::Forbidden),     // FS_IOC_ENABLE_VERITY
-    (0x800C_6613, Request::Forbidden),     // FS_IOC_SET_ENCRYPTION_POLICY
-    (0xC040_6618, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY
-    (0xC040_6619, Request::Forbidden),     // FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
-    (0x5000_940E, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE
-    (0x5000_9401, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE
-    (0x5000_9417, Request::Forbidden),     // BTRFS_IOC_SNAP_CREATE_V2
-    (0x5000_9418, Request::Forbidden),     // BTRFS_IOC_SUBVOL_CREATE_V2
-    (0x5000_940F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY
-    (0x5000_943F, Request::Forbidden),     // BTRFS_IOC_SNAP_DESTROY_V2
-    (0x4020_BC10, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_CREATE
-    (0x4020_BC11, Request::Forbidden),     // BCH_IOCTL_SUBVOLUME_DESTROY
+    (0x4080_6685, Request::Special),       // FS_IOC_ENABLE_VERITY
+    (0x800C_6613, Request::Special),       // FS_IOC_SET_ENCRYPTION_POLICY
+    (0xC040_6618, Request::Special),       // FS_IOC_REMOVE_ENCRYPTION_KEY
+    (0xC040_6619, Request::Special),       // FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS
+    (0x5000_940E, Request::Special),       // BTRFS_IOC_SUBVOL_CREATE
+    (0x5000_9401, Request::Special),       // BTRFS_IOC_SNAP_CREATE
+    (0x5000_9417, Request::Special),       // BTRFS_IOC_SNAP_CREATE_V2
+    (0x5000_9418, Request::Special),       // BTRFS_IOC_SUBVOL_CREATE_V2
+    (0x5000_940F, Request::Special),       // BTRFS_IOC_SNAP_DESTROY
+    (0x5000_943F, Request::Special),       // BTRFS_IOC_SNAP_DESTROY_V2
+    (0x4020_BC10, Request::Special),       // BCH_IOCTL_SUBVOLUME_CREATE
+    (0x4020_BC11, Request::Special),       // BCH_IOCTL_SUBVOLUME_DESTROY
     (0xC004_5877, Request::Forbidden),     // FIFREEZE
     (0x8004_587D, Request::Forbidden),     // FS_IOC_SHUTDOWN
     (0x5412, Request::Forbidden),          // TIOCSTI

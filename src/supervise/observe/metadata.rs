@@ -1,6 +1,7 @@
 //! Calls that change mode, owner, times, attributes or flags of what exists.
 
 use std::ffi::CString;
+use std::os::fd::AsFd;
 
 use super::Observer;
 use crate::supervise::attempt::{Action, Change};
@@ -8,7 +9,7 @@ use crate::supervise::calls::{At, Dir, Follow, Kind, Request, TimeLayout, reques
 use crate::supervise::resolve::Spot;
 use crate::supervise::target::Trouble;
 use crate::sys::Errno;
-use crate::sys::metadata::Time;
+use crate::sys::metadata::{Time, control_nothing};
 
 const XATTR_NAME_MAX: usize = 255;
 const XATTR_SIZE_MAX: u64 = 65_536;
@@ -199,6 +200,7 @@ impl Observer<'_> {
         match request(self.arguments[1]) {
             None => Ok(Action::Pass),
             Some(Request::Forbidden) => Ok(Action::Forbidden),
+            Some(Request::Special) => self.special(number),
             Some(Request::InodeFlags(size)) => {
                 let object = self.descriptor(0)?;
                 if !matches!(object.stat.kind(), libc::S_IFREG | libc::S_IFDIR) {
@@ -210,6 +212,22 @@ impl Observer<'_> {
                     Change::Control(self.int(0), number, bytes),
                 ))
             }
+        }
+    }
+
+    /// Where the file system does not know the request, the program hears that from it and goes another way, as it would
+    /// without guard.
+    fn special(&mut self, number: u32) -> Result<Action, Trouble> {
+        let object = self.descriptor(0)?;
+        if !matches!(object.stat.kind(), libc::S_IFREG | libc::S_IFDIR) {
+            return Ok(Action::Forbidden);
+        }
+        let Ok(own) = self.target.take(self.int(0), &object) else {
+            return Ok(Action::Forbidden);
+        };
+        match control_nothing(own.as_fd(), number) {
+            Err(errno @ (Errno::ENOTTY | Errno::EOPNOTSUPP)) => Err(Trouble::Fault(errno)),
+            _ => Ok(Action::Forbidden),
         }
     }
 
