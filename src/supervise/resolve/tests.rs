@@ -41,3 +41,21 @@ fn random_paths_end_where_the_kernel_ends() {
     problems.truncate(20);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
+
+/// What fuzzing found.
+#[test]
+fn a_magic_link_with_a_slash_behind_it_leads_to_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let maze = Maze::new(dir.path()).unwrap();
+    for path in [
+        c"fdlink/",
+        c"fdlink///",
+        c"cwdlink/",
+        c"fdlink/a",
+        c"mine//",
+    ] {
+        for last in LASTS {
+            assert_eq!(maze.agree(path, last, 0), Ok(()));
+        }
+    }
+}

@@ -206,6 +206,9 @@ impl Walker<'_> {
         {
             match self.proc_link(name, link)? {
                 ProcLink::Content(content) => content,
+                ProcLink::Object(object) if is_last && !rest.is_empty() && !object.is_dir() => {
+                    return Err(fault(Errno::ENOTDIR)); // a slash comes after it
+                }
                 ProcLink::Object(object) if is_last => return Ok(Some(Spot::Held(object))),
                 ProcLink::Object(object) => {
                     self.enter(object)?;
