@@ -9,6 +9,8 @@ pub mod fuzzing;
 mod launch;
 mod plan;
 mod policy;
+#[cfg(test)]
+mod random;
 mod record;
 mod supervise;
 mod sys;

@@ -84,6 +84,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     ("agents", &["crate::supervise", "crate::wall"]),
+    ("random", &["crate::"]),
     ("sys", &["crate::"]),
 ];
 

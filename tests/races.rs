@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use place::Stage;
 use racer::{Racer, Series};
 use rows::{Kind, Row};
-use support::{Who, With, programs, skip};
+use support::{Who, With, is_long, programs, skip};
 
 /// Descriptors that the supervisor may come to hold: each of its 64 threads keeps a few of the threads that call.
 const MOST_KEPT: usize = 1100;
@@ -33,10 +33,6 @@ struct Figures {
     worked: u64,
     refused: u64,
     others: u64,
-}
-
-fn is_long() -> bool {
-    std::env::var_os("GUARD_LONG").is_some_and(|value| value == "1")
 }
 
 /// How many tries a row has as one user: ten thousand as all of them together, in the long run a million as each.

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for somebody who decides or acts.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// So often a wait is looked at, and no single look counts for more than twice as much: a supervisor that somebody stopped
+/// for a while has nobody in it who hangs.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What a call needs of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +87,7 @@ impl Tree {
         if share == Share::Alone {
             state.waiting += 1;
         }
-        let started = Instant::now();
+        let mut waited = Duration::ZERO;
         loop {
             let busy = match share {
                 Share::Together => state.alone + state.waiting,
@@ -93,8 +96,7 @@ impl Tree {
             if busy == 0 {
                 break;
             }
-            let left = PATIENCE.saturating_sub(started.elapsed());
-            if left.is_zero() {
+            if waited >= PATIENCE {
                 if share == Share::Together && state.alone == 0 {
                     break; // those before it wait for others that act together, as it does
                 }
@@ -104,9 +106,11 @@ impl Tree {
                 break;
             }
             state.sleeping += 1;
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let asleep = Instant::now();
+            let woken = self.changed.wait_timeout(state, LOOK);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
             state.sleeping -= 1;
+            waited += asleep.elapsed().min(LOOK * 2);
         }
         match share {
             Share::Together => state.together += 1,

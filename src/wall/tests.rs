@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::Wall;
 use crate::plan::{Below, Host, Mounts, Plan};
 use crate::policy::{Level, parse};
+use crate::random::Random;
 
 /// Names of the tree, three levels deep.
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -95,21 +96,21 @@ fn protects(plan: &Plan, path: &Path) -> bool {
 }
 
 /// A policy of up to six rules in the tree, some of which name what is not there, some with a glob.
-fn policy(random: &mut impl FnMut() -> u64) -> String {
+fn policy(random: &mut Random) -> String {
     let levels = ["read-only", "add-only", "no-delete", "writable"];
     let mut text = format!(
         "version = 1\ndefault = \"{}\"\n[paths]\n",
-        levels[(random() % 4) as usize]
+        levels[random.below(4)]
     );
     let mut seen = HashSet::new();
-    for _ in 0..=random() % 6 {
+    for _ in 0..=random.below(6) {
         let mut path = "~".to_owned();
-        for _ in 0..random() % 4 {
-            path += ["/a", "/b", "/c", "/new"][(random() % 4) as usize];
+        for _ in 0..random.below(4) {
+            path += ["/a", "/b", "/c", "/new"][random.below(4)];
         }
-        path += ["", "", "", "", "/**/*.key", "/*/x"][(random() % 6) as usize];
+        path += ["", "", "", "", "/**/*.key", "/*/x"][random.below(6)];
         if seen.insert(path.clone()) {
-            let _ = writeln!(text, "\"{path}\" = \"{}\"", levels[(random() % 4) as usize]);
+            let _ = writeln!(text, "\"{path}\" = \"{}\"", levels[random.below(4)]);
         }
     }
     text
@@ -119,13 +120,7 @@ fn policy(random: &mut impl FnMut() -> u64) -> String {
 fn nothing_protected_lies_below_a_grant_and_nothing_free_goes_without() {
     let world = World::new();
     let directories = world.directories();
-    let mut state = 0x2545_F491_4F6C_DD1D_u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 33
-    };
+    let mut random = Random(0x2545_F491_4F6C_DD1D);
     let (mut opened, mut closed) = (0, 0);
     for _ in 0..150 {
         let text = policy(&mut random);

@@ -1,29 +1,21 @@
 //! A guarded command that stops for a look at the processes of guard, and says what it did.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{Home, With, eventually, programs, read_text, tail, wait};
+use crate::support::talker::Talker;
+use crate::support::{Home, With, eventually, is_long, programs, read_text, tail};
 
 /// Nothing that a row waits for takes longer; what does, hangs.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
-/// Whether the long numbers are asked for (`GUARD_LONG=1`).
-pub fn long() -> bool {
-    std::env::var_os("GUARD_LONG").is_some_and(|value| value == "1")
-}
-
 /// One number in CI, another one in a long run.
 pub fn number(short: u32, long_one: u32) -> String {
-    if long() { long_one } else { short }.to_string()
+    if is_long() { long_one } else { short }.to_string()
 }
 
 /// `programs/fault.c` with these arguments, the first of them what it shall do and the second where, below HOME.
@@ -46,12 +38,7 @@ pub fn fault(home: &Home, with: With<'_>, arguments: &[&str]) -> Command {
 }
 
 /// A command that runs.
-pub struct Running {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
-    errors: PathBuf,
-}
+pub struct Running(Talker);
 
 /// What a process holds.
 #[derive(Clone, Copy, Debug)]
@@ -62,33 +49,10 @@ pub struct Figures {
 
 impl Running {
     /// Starts it; `name` tells its stderr apart from that of others.
-    pub fn start(home: &Home, mut command: Command, name: &str) -> Self {
-        let errors = programs::shared().join(format!(
-            "fault-{}-{name}.err",
-            home.path.display().to_string().replace('/', "-")
-        ));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&errors).unwrap())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Self {
-            stdin: child.stdin.take(),
-            child,
-            lines,
-            errors,
-        }
+    pub fn start(home: &Home, command: Command, name: &str) -> Self {
+        let place = home.path.display().to_string().replace('/', "-");
+        let errors = programs::shared().join(format!("fault-{place}-{name}.err"));
+        Self(Talker::start(command, errors))
     }
 
     /// The next line of its output.
@@ -97,9 +61,7 @@ impl Running {
     }
 
     pub fn line_within(&self, limit: Duration) -> Result<String, String> {
-        self.lines
-            .recv_timeout(limit)
-            .map_err(|e| format!("no line: {e}\n{}", tail(&self.said())))
+        self.0.line(limit)
     }
 
     /// Reads signs of life up to this line.
@@ -117,12 +79,12 @@ impl Running {
     /// Lets it go on.
     pub fn go_on(&mut self) {
         // Whoever is gone does not read.
-        let _ = writeln!(self.stdin.as_mut().unwrap());
+        let _ = self.0.send("");
     }
 
     /// The process that was started: guard's front.
     pub fn front(&self) -> i32 {
-        i32::try_from(self.child.id()).unwrap()
+        self.0.pid()
     }
 
     /// guard's supervisor, once it is there.
@@ -138,15 +100,12 @@ impl Running {
     }
 
     pub fn said(&self) -> String {
-        read_text(&self.errors)
+        self.0.said()
     }
 
     /// Waits for its end: exit status, and what was said.
     pub fn end(&mut self) -> Result<(i32, String), String> {
-        drop(self.stdin.take());
-        let status =
-            wait(&mut self.child, LIMIT).map_err(|e| format!("{e}\n{}", tail(&self.said())))?;
-        Ok((status, self.said()))
+        self.0.end(LIMIT)
     }
 
     /// The last line and a good end.
@@ -160,16 +119,6 @@ impl Running {
             "exit {status}, {line:?}, not {want:?}\n{}",
             tail(&said)
         ))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Ok(None) = self.child.try_wait() {
-            let _ = killpg(Pid::from_raw(self.front()), Signal::SIGKILL);
-            let _ = self.child.wait();
-        }
-        let _ = std::fs::remove_file(&self.errors);
     }
 }
 

@@ -97,7 +97,7 @@ const WORK: &str = "rm -rf $P; : > $P/auth.json; chmod 0 $P/auth.json; mv ~/.pi 
 /// guard itself has few descriptors, and its target no more: it says that it cannot start, or does all its work.
 #[test]
 fn few_descriptors() {
-    let rows: Vec<u32> = if crate::run::long() {
+    let rows: Vec<u32> = if crate::support::is_long() {
         (4..200).collect()
     } else {
         vec![4, 8, 10, 11, 12, 13, 14, 16, 20, 24, 32, 48, 64, 100]

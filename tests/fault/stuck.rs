@@ -73,7 +73,7 @@ fn a_file_system_that_hangs() {
             for with in [GUARD, DEFAULT] {
                 // The kinds of place where nothing new is to be seen wait for a long run.
                 let telling = place == "net" || place == ".pi/agent/net" && mode == "lookup";
-                if telling || crate::run::long() {
+                if telling || crate::support::is_long() {
                     rows.push(Hung(place, mode, with));
                 }
             }

@@ -1,14 +1,11 @@
 //! A running `programs/race.c`, with a peer from outside where the swap needs one.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use super::place::Stage;
+use super::support::talker::Talker;
 use super::support::{self, With, programs};
 
 /// What one call came to.
@@ -92,10 +89,7 @@ impl Series {
 }
 
 pub struct Racer {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
-    errors: PathBuf,
+    talker: Talker,
     peer: Option<Child>,
     peer_command: Option<Command>,
     parent: i32,
@@ -119,38 +113,19 @@ impl Racer {
         );
         let mut argv = vec![program.as_str(), &work, &kept, &aux, stage.swap, &tries];
         argv.extend(calls);
-        let mut command = stage.home.command(with, &argv);
-        let errors = stage.home.outside().join("err");
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&errors).unwrap())
-            .process_group(0)
-            .spawn()
-            .map_err(|e| e.to_string())?;
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
+        let command = stage.home.command(with, &argv);
+        let talker = Talker::start(command, stage.home.outside().join("err"));
         let peer_command = stage.swap.starts_with("peer").then(|| {
             let argv = [program.as_str(), "peer", stage.swap, &work, &kept];
             stage.home.command(With::Nothing, &argv)
         });
         let mut racer = Self {
-            stdin: child.stdin.take(),
-            child,
-            lines,
-            errors,
+            talker,
             peer: None,
             peer_command,
             parent: 0,
         };
-        let ready = racer.line(Duration::from_secs(60))?;
+        let ready = racer.talker.line(Duration::from_secs(60))?;
         let parent = ready.strip_prefix("ready ").and_then(|it| it.parse().ok());
         racer.parent = parent.ok_or_else(|| format!("{ready:?} is no `ready`"))?;
         Ok(racer)
@@ -169,11 +144,13 @@ impl Racer {
         if let Some(command) = &mut self.peer_command {
             self.peer = Some(command.spawn().map_err(|e| e.to_string())?);
         }
-        self.go_on()?;
+        self.talker.send("")?;
         let end = Instant::now() + limit;
         let mut series = Vec::new();
         loop {
-            let line = self.line(end.saturating_duration_since(Instant::now()));
+            let line = self
+                .talker
+                .line(end.saturating_duration_since(Instant::now()));
             let last = series.last().map_or("none", |it: &Series| &it.call);
             let line = line.map_err(|e| format!("after {last}: {e}"))?;
             if line == "end" {
@@ -187,29 +164,13 @@ impl Racer {
 
     /// Lets it end: what was said on stderr.
     pub fn end(mut self) -> Result<String, String> {
-        self.go_on()?;
-        drop(self.stdin.take());
-        let status = support::wait(&mut self.child, Duration::from_secs(60))?;
-        let said = support::read_text(&self.errors);
+        self.talker.send("")?;
+        let (status, said) = self.talker.end(Duration::from_secs(60))?;
         if status == 0 {
             Ok(said)
         } else {
             Err(format!("exit {status}\n{}", support::tail(&said)))
         }
-    }
-
-    fn go_on(&mut self) -> Result<(), String> {
-        let stdin = self.stdin.as_mut().unwrap();
-        writeln!(stdin).map_err(|e| format!("{e}\n{}", self.said()))
-    }
-
-    fn line(&self, limit: Duration) -> Result<String, String> {
-        let line = self.lines.recv_timeout(limit);
-        line.map_err(|e| format!("no line within {} s: {e}\n{}", limit.as_secs(), self.said()))
-    }
-
-    fn said(&self) -> String {
-        support::tail(&support::read_text(&self.errors))
     }
 
     fn stop_peer(&mut self) {
@@ -223,10 +184,5 @@ impl Racer {
 impl Drop for Racer {
     fn drop(&mut self) {
         self.stop_peer();
-        if let Ok(None) = self.child.try_wait() {
-            let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).unwrap());
-            let _ = nix::sys::signal::killpg(pid, nix::sys::signal::Signal::SIGKILL);
-            let _ = self.child.wait();
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! What the integration tests share: who runs a case, throw-away homes, snapshots of a tree, helper programs, and running
 //! a command with and without guard.
 //!
-//! Two variables of the environment change how tests run; the product knows neither of them.
+//! Three variables of the environment change how tests run; the product knows none of them.
 //! `GUARD_MUST_ENFORCE=1` turns every skip for something missing into a failure.
+//! `GUARD_LONG=1` asks for the long numbers of those tests that have some.
 //! `GUARD_UNDER_TEST=/path` tests another binary than the one that cargo built.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -11,6 +12,7 @@ pub mod programs;
 pub mod pty;
 pub mod snapshot;
 pub mod steps;
+pub mod talker;
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -77,6 +79,11 @@ pub fn everyone() -> &'static [Who] {
     } else {
         &[Who::Me]
     }
+}
+
+/// Whether the long numbers are asked for.
+pub fn is_long() -> bool {
+    std::env::var_os("GUARD_LONG").is_some_and(|value| value == "1")
 }
 
 /// Says on the real stderr, past the test runner's capture.

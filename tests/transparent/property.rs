@@ -12,16 +12,12 @@ use super::generate::{Names, attack, sequence};
 use super::ops::{How, Sequence, Stage, twice};
 use super::places::{PLACES, Place, own};
 use super::support::snapshot::{Compare, Snapshot};
-use super::support::{Home, Who, each, say};
+use super::support::{Home, Who, each, is_long, say};
 
 /// How many sequences a place, and how many calls a sequence at most.
 const CASES: u32 = 8;
 const LONG_CASES: u32 = 400;
 const CALLS: usize = 60;
-
-fn is_long() -> bool {
-    std::env::var_os("GUARD_LONG").is_some_and(|v| v == "1")
-}
 
 /// Always the same sequences, unless it is to take long.
 fn runner(row: usize, who: Who) -> TestRunner {

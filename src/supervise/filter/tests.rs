@@ -2,6 +2,7 @@
 //! arguments by the million.
 
 use super::*;
+use crate::random::Random;
 
 /// `name x86_64 i386 aarch64 answer`, one call a line, made from the kernel's tables and not from ours.
 const REFERENCE: &str = include_str!("reference.tsv");
@@ -74,17 +75,6 @@ fn reference(architecture: u32) -> Vec<Option<(&'static str, &'static str)>> {
     all
 }
 
-/// Bytes without a pattern, the same ones in every run (xorshift64).
-fn random() -> impl FnMut() -> u64 {
-    let mut state = 0x1234_5678_9ABC_DEF1_u64;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    }
-}
-
 /// What open(2)'s flags ask for, in the words of its manual page.
 fn open_changes(flags: u32) -> bool {
     let path_only = flags & 0o10_000_000 != 0;
@@ -138,8 +128,7 @@ fn every_number_gets_the_answer_of_the_reference() {
 /// Random numbers and arguments: half of them calls that look at their arguments, with flags and requests of every kind.
 #[test]
 fn random_calls_get_the_answer_of_the_reference() {
-    let mut random = random();
-    let requests = REQUESTS.len() as u64;
+    let mut random = Random(0x1234_5678_9ABC_DEF1);
     for (program, architectures) in filters() {
         for architecture in architectures {
             let calls = reference(*architecture);
@@ -150,19 +139,19 @@ fn random_calls_get_the_answer_of_the_reference() {
                 })
                 .collect();
             for _ in 0..200_000 {
-                let number = match random() % 4 {
-                    0 => random() as u32,
-                    1 => (random() % 600) as u32,
-                    _ => by_argument[(random() % by_argument.len() as u64) as usize] as u32,
+                let number = match random.below(4) {
+                    0 => random.next() as u32,
+                    1 => random.below(600) as u32,
+                    _ => by_argument[random.below(by_argument.len())] as u32,
                 };
-                let mut arguments = [0; 6].map(|_: u64| random() & random());
-                match random() % 3 {
+                let mut arguments = [0; 6].map(|_: u64| random.next() & random.next());
+                match random.below(3) {
                     0 => {
-                        arguments[1] =
-                            u64::from(REQUESTS[(random() % requests) as usize].0) | random() << 32
+                        arguments[1] = u64::from(REQUESTS[random.below(REQUESTS.len())].0)
+                            | random.next() << 32
                     }
                     1 => arguments = arguments.map(|argument| argument & 0o33_777_777),
-                    _ => arguments[0] = random() % 24,
+                    _ => arguments[0] = random.below(24) as u64,
                 }
                 let expected = match calls.get(number as usize) {
                     _ if number == SKIPPED => ALLOW,

@@ -287,7 +287,7 @@ impl Walker<'_> {
         let path = file::path_of(self.dir.as_fd()).map_err(Trouble::Own)?;
         let path = String::from_utf8_lossy(&path).into_owned();
         let tgid = self.target.status()?.tgid;
-        let number = path.split('/').find_map(|part| part.parse::<i32>().ok());
+        let number = process_of(&path);
         Ok(number.is_some_and(|pid| {
             pid == tgid || pid == self.target.tid || self.target.may_look_into(pid)
         }))
@@ -308,6 +308,18 @@ impl Walker<'_> {
             _ => Err(fault(Errno::EACCES)),
         }
     }
+}
+
+/// The process that a directory of procfs belongs to, wherever procfs is mounted: `…/PID`, `…/PID/fd`, `…/PID/task/TID/ns`.
+pub(super) fn process_of(path: &str) -> Option<i32> {
+    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = path.rsplit('/').skip_while(|part| !is_number(part));
+    let thread = parts.next()?;
+    let process = match parts.next() {
+        Some("task") => parts.next()?,
+        _ => thread,
+    };
+    process.parse().ok()
 }
 
 enum ProcLink {
