@@ -55,16 +55,21 @@ impl Wall {
 
 /// A ruleset that grants nothing, and the rights that it takes.
 fn empty() -> Result<(RulesetCreated, BitFlags<AccessFs>), WallError> {
-    let found = process::landlock_version().map_err(WallError::Absent)?;
-    if found < NEEDED_VERSION {
-        return Err(WallError::Version { found });
-    }
+    enough(process::landlock_version().map_err(WallError::Absent)?)?;
     let handled = AccessFs::from_write(ABI::V3);
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(handled)?
         .create()?;
     Ok((ruleset, handled))
+}
+
+/// Whether a version of Landlock can deny all that a wall has to deny.
+pub(super) fn enough(found: u32) -> Result<(), WallError> {
+    if found < NEEDED_VERSION {
+        return Err(WallError::Version { found });
+    }
+    Ok(())
 }
 
 struct Builder<'p> {

@@ -98,17 +98,15 @@ fn protects(plan: &Plan, path: &Path) -> bool {
 /// A policy of up to six rules in the tree, some of which name what is not there, some with a glob.
 fn policy(random: &mut Random) -> String {
     let levels = ["read-only", "add-only", "no-delete", "writable"];
-    let mut text = format!(
-        "version = 1\ndefault = \"{}\"\n[paths]\n",
-        levels[random.below(4)]
-    );
+    let default = ["writable", "writable", "no-delete", "read-only"][random.below(4)];
+    let mut text = format!("version = 1\ndefault = \"{default}\"\n[paths]\n");
     let mut seen = HashSet::new();
     for _ in 0..=random.below(6) {
         let mut path = "~".to_owned();
         for _ in 0..random.below(4) {
             path += ["/a", "/b", "/c", "/new"][random.below(4)];
         }
-        path += ["", "", "", "", "/**/*.key", "/*/x"][random.below(6)];
+        path += ["", "", "", "/**/*.key", "/*/x"][random.below(5)];
         if seen.insert(path.clone()) {
             let _ = writeln!(text, "\"{path}\" = \"{}\"", levels[random.below(4)]);
         }
@@ -122,7 +120,7 @@ fn nothing_protected_lies_below_a_grant_and_nothing_free_goes_without() {
     let directories = world.directories();
     let mut random = Random(0x2545_F491_4F6C_DD1D);
     let (mut opened, mut closed) = (0, 0);
-    for _ in 0..150 {
+    for _ in 0..800 {
         let text = policy(&mut random);
         let plan = world.plan(&text);
         let grants = granted(&plan);
@@ -244,4 +242,12 @@ fn all_is_granted_at_once_where_nothing_is_protected() {
         beside += fs::read_dir(above).unwrap().count();
     }
     assert!(number <= beside, "{number} grants for {beside} neighbours");
+}
+
+#[test]
+fn a_landlock_that_cannot_deny_truncation_is_not_enough() {
+    let enough: Vec<bool> = (0..=7)
+        .map(|found| super::build::enough(found).is_ok())
+        .collect();
+    assert_eq!(enough, [false, false, false, true, true, true, true, true]);
 }
