@@ -239,18 +239,15 @@ impl<'p> Builder<'p> {
         let Ok(entries) = listing(&dir) else {
             return Ok(());
         };
-        let raw = |kind: u8, name: &CStr| {
-            kind == libc::DT_BLK
-                || kind == libc::DT_UNKNOWN
-                || kind == libc::DT_CHR
-                    && file::stat_entry(dir.as_fd(), name)
-                        .map_or(true, |stat| file::is_raw_device(&stat))
-        };
         let folders = entries.iter().filter(|(_, kind)| *kind == libc::DT_DIR);
         let deep = folders.clone().any(|(name, _)| {
             open_path(Some(&dir), name).is_ok_and(|dir| holds_devices(&dir, mount))
         });
-        if !deep && !entries.iter().any(|(name, kind)| raw(*kind, name)) {
+        if !deep
+            && !entries
+                .iter()
+                .any(|(name, kind)| may_be_raw(&dir, name, *kind))
+        {
             return self.grant(&dir, stat);
         }
         for (name, kind) in entries.iter().filter(|(name, _)| !is_console(name)) {
@@ -282,15 +279,26 @@ fn is_console(name: &CStr) -> bool {
     number.is_some_and(u8::is_ascii_digit) || name.starts_with(b"vcs")
 }
 
-/// Whether a folder on this mount holds block devices, or folders that could.
+/// Whether writing to an entry could reach past every file system; what cannot be looked at could.
+fn may_be_raw(dir: &OwnedFd, name: &CStr, kind: u8) -> bool {
+    match kind {
+        libc::DT_BLK | libc::DT_UNKNOWN => true,
+        libc::DT_CHR => {
+            file::stat_entry(dir.as_fd(), name).map_or(true, |stat| file::is_raw_device(&stat))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a folder on this mount holds such devices, or folders that could.
 fn holds_devices(dir: &OwnedFd, mount: u64) -> bool {
     if file::stat(dir.as_fd()).is_ok_and(|stat| stat.mount != mount) {
         return false;
     }
     listing(dir).map_or(true, |entries| {
-        entries
-            .iter()
-            .any(|(_, kind)| matches!(*kind, libc::DT_BLK | libc::DT_DIR | libc::DT_UNKNOWN))
+        let one =
+            |(name, kind): &(CString, u8)| *kind == libc::DT_DIR || may_be_raw(dir, name, *kind);
+        entries.iter().any(one)
     })
 }
 
@@ -327,3 +335,6 @@ fn listing(dir: &OwnedFd) -> Result<Vec<(CString, u8)>, Errno> {
     let readable = file::open(dir.as_fd(), c".", how)?;
     file::list(readable.as_fd())
 }
+
+#[cfg(test)]
+mod devices;
