@@ -35,12 +35,12 @@ struct Figures {
     others: u64,
 }
 
-/// How many tries a row has as one user: ten thousand as all of them together, in the long run a million as each.
+/// How many tries a row has as one user; all of them together ten thousand, in the long run a million.
 fn tries() -> u64 {
     let asked = std::env::var("GUARD_TRIES").ok();
     let asked = asked.and_then(|text| text.parse().ok());
-    let usual = 10_000 / support::everyone().len() as u64;
-    asked.unwrap_or(if is_long() { 1_000_000 } else { usual })
+    let all = if is_long() { 1_000_000 } else { 10_000 };
+    asked.unwrap_or(all / support::everyone().len() as u64)
 }
 
 /// Longest time of a row, many times what it takes: whatever hangs takes longer.
