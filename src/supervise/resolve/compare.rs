@@ -8,7 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use super::{Base, Last, Object, PROC_SUPER_MAGIC, Spot, Target, Trouble, step_by_step, walk};
+use super::{
+    Base, Entry, Last, Object, PROC_SUPER_MAGIC, Spot, Target, Trouble, step_by_step, walk,
+    walk_with_trail,
+};
 use crate::supervise::calls::Architecture;
 use crate::sys::Errno;
 use crate::sys::file::{
@@ -22,18 +25,27 @@ pub struct Maze {
     target: Target,
 }
 
+/// As which we run ourselves.
+pub(super) const NATIVE: Architecture = if cfg!(target_arch = "aarch64") {
+    Architecture::Aarch64
+} else {
+    Architecture::X86_64
+};
+
 /// What paths are made of. Each byte of a random input picks one.
 const WORDS: &[&str] = &[
     "a", "b", "f", "up", "self", "la", "lab", "abs", "dangling", "loop1", "loop2", "chain39",
     "chain40", "chain41", "slash", "fslash", "x", "y", "proc", "fdlink", "cwdlink", "sticky",
-    "alien", "empty", "deep", "f2", "out", "mine",
+    "alien", "fifo", "deep", "f2", "out", "mine",
 ];
 
-/// Both ways through a path without restrictions lead to the same place.
+/// All ways through a path lead to the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Shortest,
     StepByStep,
+    /// To names only, and without restrictions.
+    WithTrail,
 }
 
 impl Maze {
@@ -83,6 +95,8 @@ impl Maze {
                 symlink(format!("chain{}", n - 1), here(&format!("chain{n}")))?;
             }
         }
+        let folder = fs::File::open(at("a"))?;
+        file::make_node(folder.as_fd(), c"fifo", libc::S_IFIFO | 0o600, 0)?;
         // Links of others in a folder that all share, for root; for others they are their own.
         fs::set_permissions(at("sticky"), PermissionsExt::from_mode(0o1777))?;
         symlink("../a", at("sticky/la"))?;
@@ -92,17 +106,12 @@ impl Maze {
             &string(top.as_os_str().as_bytes()),
             libc::O_PATH | libc::O_DIRECTORY,
         )?;
-        let native = if cfg!(target_arch = "aarch64") {
-            Architecture::Aarch64
-        } else {
-            Architecture::X86_64
-        };
         let thread = fs::read_link("/proc/thread-self")?;
         let tid = thread
             .file_name()
             .and_then(OsStr::to_str)
             .and_then(|name| name.parse().ok());
-        let target = Target::new(tid.unwrap_or_default(), native).map_err(std::io::Error::other)?;
+        let target = Target::new(tid.unwrap_or_default(), NATIVE).map_err(std::io::Error::other)?;
         Ok(Self { top, base, target })
     }
 
@@ -156,12 +165,21 @@ impl Maze {
         if has_absolute_link(path) {
             restrict &= !RESOLVE_NO_XDEV;
         }
-        for way in [Way::Shortest, Way::StepByStep] {
+        for way in [Way::Shortest, Way::StepByStep, Way::WithTrail] {
             let base = Base(self.base.as_raw_fd());
             let got = match way {
-                _ if path.is_empty() => walk(&self.target, base, path, last, restrict),
-                Way::Shortest => walk(&self.target, base, path, last, restrict),
-                Way::StepByStep => step_by_step(&self.target, base, path, last, restrict),
+                Way::WithTrail if last != Last::Name || restrict != 0 => continue,
+                Way::WithTrail => match walk_with_trail(&self.target, base, path) {
+                    Ok((spot, trail)) => {
+                        self.check_trail(path, &spot, &trail)?;
+                        Ok(spot)
+                    }
+                    Err(trouble) => Err(trouble),
+                },
+                Way::StepByStep if !path.is_empty() => {
+                    step_by_step(&self.target, base, path, last, restrict)
+                }
+                Way::Shortest | Way::StepByStep => walk(&self.target, base, path, last, restrict),
             };
             self.check(path, last, restrict, got)
                 .map_err(|problem| format!("{path:?} {last:?} {restrict:#x} {way:?}: {problem}"))?;
@@ -175,7 +193,13 @@ impl Maze {
             mode: 0,
             resolve,
         };
-        file::open(self.base.as_fd(), path, how).and_then(Object::new)
+        loop {
+            match file::open(self.base.as_fd(), path, how) {
+                // Someone renames somewhere on the machine while a `..` of a scoped walk is looked at (openat2(2)).
+                Err(Errno::EAGAIN) => {}
+                other => return other.and_then(Object::new),
+            }
+        }
     }
 
     fn check(
@@ -206,13 +230,30 @@ impl Maze {
         }
     }
 
+    /// The way begins where the path does, and ends in the folder of the name.
+    fn check_trail(&self, path: &CStr, spot: &Spot, trail: &[Object]) -> Result<(), String> {
+        let start = if path.to_bytes().starts_with(b"/") {
+            c"/"
+        } else {
+            c"."
+        };
+        let start = self
+            .kernel(start, 0, 0)
+            .map_err(|error| error.to_string())?;
+        let end = match spot {
+            Spot::Entry(entry) => &entry.dir,
+            Spot::Held(object) => object,
+        };
+        let begins = trail.first().is_some_and(|first| first.is(&start));
+        let ends = trail.last().is_some_and(|last| last.is(end));
+        let is_held = matches!(spot, Spot::Held(_));
+        (begins && (ends || is_held))
+            .then_some(())
+            .ok_or_else(|| format!("{path:?}: the way to {end:?} is {trail:?}"))
+    }
+
     /// Where something would be made: in the same folder, under the same name.
-    fn check_missing(
-        &self,
-        path: &CStr,
-        restrict: u64,
-        entry: &super::Entry,
-    ) -> Result<(), String> {
+    fn check_missing(&self, path: &CStr, restrict: u64, entry: &Entry) -> Result<(), String> {
         let nothing_made_there = file::file_system(entry.dir.as_fd()) == Ok(PROC_SUPER_MAGIC);
         if restrict != 0 || nothing_made_there || path.to_bytes().ends_with(b"/") {
             return Ok(());
@@ -287,7 +328,9 @@ impl Maze {
         match (there, got) {
             (Err(theirs), Err(Trouble::Fault(ours))) if theirs == ours => Ok(()),
             (there, Ok(Spot::Entry(entry)))
-                if entry.dir.is(&dir) && entry.name.to_bytes() == name =>
+                if entry.dir.is(&dir)
+                    && entry.name.to_bytes() == name
+                    && is_asked_as_spelled(&entry, bytes.len() > end) =>
             {
                 match (there, entry.object) {
                     (Ok(theirs), Some(ours)) if theirs.is(&ours) => Ok(()),
@@ -298,6 +341,13 @@ impl Maze {
             (there, got) => Err(format!("{got:?}, the kernel {there:?} in {dir:?}")),
         }
     }
+}
+
+/// The name as the call has to get it is the name, with a slash behind it where the path has some.
+fn is_asked_as_spelled(entry: &Entry, slash: bool) -> bool {
+    let asked = entry.asked.to_bytes();
+    asked.strip_suffix(b"/").unwrap_or(asked) == entry.name.to_bytes()
+        && asked.ends_with(b"/") == slash
 }
 
 fn has_absolute_link(path: &CStr) -> bool {

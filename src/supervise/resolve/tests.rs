@@ -1,6 +1,10 @@
 //! The walk ends where the kernel ends.
 
-use super::compare::Maze;
+use std::io::Write;
+use std::sync::mpsc;
+use std::thread;
+
+use super::compare::{Maze, NATIVE};
 use super::*;
 use crate::random::Random;
 
@@ -64,4 +68,74 @@ fn the_process_of_a_folder_in_procfs() {
     ] {
         assert_eq!(process_of(path), process, "{path}");
     }
+}
+
+/// Another thread as the target, with a working directory of its own and, where that may be had, a root of its own: links
+/// and `..` mean to the walk what they mean to that thread.
+#[test]
+fn the_walk_turns_where_the_target_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    Maze::new(dir.path()).unwrap();
+    let top = dir.path().canonicalize().unwrap();
+    let (say_tid, tid) = mpsc::channel();
+    let (ask, asked) = mpsc::channel::<CString>();
+    let (answer, answers) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        process::unshare_file_state().unwrap();
+        let link = std::fs::read_link("/proc/thread-self").unwrap();
+        let tid: i32 = link.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        std::env::set_current_dir(top.join("a/b")).unwrap();
+        let jailed = std::os::unix::fs::chroot(top.join("a"));
+        say_tid.send((tid, jailed.is_ok())).unwrap();
+        while let Ok(path) = asked.recv() {
+            let found = file::open_absolute(&path, libc::O_PATH).and_then(Object::new);
+            answer.send(found).unwrap();
+        }
+    });
+    let (tid, jailed) = tid.recv().unwrap();
+    let target = Target::new(tid, NATIVE).unwrap();
+    let mut paths = vec![c"up/../b/f", c"f", c"../f", c"./up/b/f", c"self/self/f"];
+    if jailed {
+        paths.extend([
+            c"/",
+            c"/..",
+            c"/../f",
+            c"/b/../../f",
+            c"/b/../../../b/f",
+            c"../../../f",
+            c"/up/up/up/b/f",
+            c"/abs/f",
+            c"/b/abs/f",
+            c"/cwdlink/f",
+        ]);
+    } else {
+        paths.extend([
+            c"/proc/thread-self/cwd/f",
+            c"/proc/self/../thread-self/cwd/f",
+        ]);
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: a target in a chroot, for want of privilege"
+        );
+    }
+    for path in paths {
+        ask.send(path.to_owned()).unwrap();
+        let theirs = answers.recv().unwrap();
+        for restrict in [0, RESOLVE_NO_MAGICLINKS] {
+            let ours = walk(&target, Base(libc::AT_FDCWD), path, Last::Follow, restrict);
+            let same = match (&ours, &theirs) {
+                (Ok(spot), Ok(theirs)) => spot.object().is_some_and(|ours| ours.is(theirs)),
+                (Ok(spot), Err(Errno::ENOENT)) => spot.object().is_none(),
+                (Err(Trouble::Fault(ours)), Err(theirs)) => ours == theirs,
+                _ => false,
+            };
+            let magic = restrict != 0 && path.to_bytes().starts_with(b"/proc");
+            assert!(
+                same || magic,
+                "{path:?}: {ours:?}, for the thread {theirs:?}"
+            );
+        }
+    }
+    drop(ask);
+    thread.join().unwrap();
 }
