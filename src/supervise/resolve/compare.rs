@@ -326,7 +326,12 @@ impl Maze {
         };
         let there = file::open(dir.as_fd(), &string(name), how).and_then(Object::new);
         match (there, got) {
-            (Err(theirs), Err(Trouble::Fault(ours))) if theirs == ours => Ok(()),
+            // Where nothing is, there is still a place.
+            (Err(theirs), Err(Trouble::Fault(ours)))
+                if theirs == ours && theirs != Errno::ENOENT =>
+            {
+                Ok(())
+            }
             (there, Ok(Spot::Entry(entry)))
                 if entry.dir.is(&dir)
                     && entry.name.to_bytes() == name
