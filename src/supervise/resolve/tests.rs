@@ -7,6 +7,7 @@ use std::thread;
 use super::compare::{Maze, NATIVE};
 use super::*;
 use crate::random::Random;
+use crate::sys::file::RESOLVE_NO_XDEV;
 
 /// Up to six bytes.
 fn bytes(random: &mut Random) -> Vec<u8> {
@@ -50,6 +51,27 @@ fn a_magic_link_with_a_slash_behind_it_leads_to_a_directory() {
     ] {
         for last in LASTS {
             assert_eq!(maze.agree(path, last, 0), Ok(()));
+        }
+    }
+}
+
+/// procfs and devtmpfs lie on other mounts than the root, as a last component and on the way.
+#[test]
+fn a_walk_that_may_not_cross_mounts_stays_on_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let maze = Maze::new(dir.path()).unwrap();
+    for path in [
+        c"/",
+        c"/proc",
+        c"/proc/",
+        c"/proc/version",
+        c"/dev/.",
+        c"/proc/..",
+    ] {
+        for last in LASTS {
+            for restrict in [0, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV] {
+                assert_eq!(maze.agree(path, last, restrict), Ok(()));
+            }
         }
     }
 }
