@@ -1,6 +1,8 @@
 //! The walk ends where the kernel ends.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
@@ -160,4 +162,65 @@ fn the_walk_turns_where_the_target_turns() {
     }
     drop(ask);
     thread.join().unwrap();
+}
+
+/// A process as the target: its links in procfs are its own, and those of a process outside of the run are not followed.
+#[test]
+fn links_of_procfs_are_those_of_the_target() {
+    let dir = tempfile::tempdir().unwrap();
+    Maze::new(dir.path()).unwrap();
+    let there = dir.path().canonicalize().unwrap().join("a/b");
+    let mut child = Command::new("sleep")
+        .arg("600")
+        .current_dir(&there)
+        .spawn()
+        .unwrap();
+    let target = Target::new(child.id() as i32, NATIVE).unwrap();
+    let inode = std::fs::metadata(there.join("f")).unwrap().ino();
+    let ask = |path: &str| {
+        let path = CString::new(path).unwrap();
+        walk(&target, Base(libc::AT_FDCWD), &path, Last::Follow, 0)
+    };
+    let mut problems = Vec::new();
+    for own in ["self", "thread-self", &child.id().to_string()] {
+        match ask(&format!("/proc/{own}/cwd/f")) {
+            Ok(spot) if spot.object().is_some_and(|found| found.stat.ino == inode) => {}
+            other => problems.push(format!("{own}: {other:?}")),
+        }
+    }
+    // init, our own parent, and ourselves, who are not started by ourselves.
+    for other in [1, std::process::id()] {
+        match ask(&format!("/proc/{other}/root/etc")) {
+            Err(Trouble::Foreign) => {}
+            Err(Trouble::Fault(Errno::EACCES)) if other == 1 => {} // an ordinary user cannot even look
+            other => problems.push(format!("another process: {other:?}")),
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn links_that_anybody_may_have_laid() {
+    use super::walker::is_planted;
+    let stat = |mode, uid| {
+        let any = Object::new(file::open_absolute(c"/", libc::O_PATH).unwrap()).unwrap();
+        Stat {
+            mode: libc::S_IFDIR | mode,
+            uid,
+            ..any.stat
+        }
+    };
+    let link = |uid| stat(0o777, uid);
+    assert!(is_planted(&stat(0o1777, 0), &link(7)));
+    assert!(is_planted(&stat(0o1773, 7), &link(0)));
+    for (dir, link) in [
+        (stat(0o1777, 7), link(7)),
+        (stat(0o777, 0), link(7)),
+        (stat(0o1775, 0), link(7)),
+        (stat(0o755, 0), link(7)),
+    ] {
+        assert!(!is_planted(&dir, &link), "{:o}", dir.mode);
+    }
 }

@@ -7,6 +7,7 @@ use crate::supervise::target::{Target, Trouble};
 use crate::sys::Errno;
 use crate::sys::file::{
     self, OpenHow, RESOLVE_BENEATH, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV,
+    Stat,
 };
 
 /// Symbolic links in one path (`MAXSYMLINKS`).
@@ -293,14 +294,8 @@ impl Walker<'_> {
         }))
     }
 
-    /// Links in a sticky directory that all may write to are followed only for their owner or the directory's
-    /// (fs.protected_symlinks, fs/namei.c: may_follow_link).
     fn check_sticky(&self, link: &Object) -> Result<(), Trouble> {
-        let shared = libc::S_ISVTX | libc::S_IWOTH;
-        if self.dir.stat.mode & shared != shared || link.stat.uid == self.dir.stat.uid {
-            return Ok(());
-        }
-        if link.stat.uid == self.target.status()?.user {
+        if !is_planted(&self.dir.stat, &link.stat) || link.stat.uid == self.target.status()?.user {
             return Ok(());
         }
         match std::fs::read("/proc/sys/fs/protected_symlinks") {
@@ -308,6 +303,13 @@ impl Walker<'_> {
             _ => Err(fault(Errno::EACCES)),
         }
     }
+}
+
+/// Whether a link is one that anybody may have laid: in a sticky directory that all may write to links are followed only
+/// for their owner or the directory's (fs.protected_symlinks, fs/namei.c: may_follow_link).
+pub(super) fn is_planted(dir: &Stat, link: &Stat) -> bool {
+    let shared = libc::S_ISVTX | libc::S_IWOTH;
+    dir.mode & shared == shared && link.uid != dir.uid
 }
 
 /// The process that a directory of procfs belongs to, wherever procfs is mounted: `…/PID`, `…/PID/fd`, `…/PID/task/TID/ns`.
