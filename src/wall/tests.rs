@@ -152,6 +152,29 @@ fn nothing_protected_lies_below_a_grant_and_nothing_free_goes_without() {
     );
 }
 
+/// What the plan took for a folder has become a link by the time the wall is built: neither the link nor what it leads to
+/// is granted, listed or waited for.
+#[test]
+fn a_free_folder_that_became_a_link_opens_nothing() {
+    let world = World::new();
+    let plan = world.plan(
+        "version = 1\ndefault = \"read-only\"\n[paths]\n\"~/a/b\" = \"writable\"\n\"~/c\" = \"writable\"\n\
+         \"~/c/b/c\" = \"read-only\"\n",
+    );
+    let [kept, free] = ["b", "a/b"].map(|name| world.home.join(name));
+    assert!(granted(&plan).contains(&key(&free)), "the control");
+    for (name, to) in [("a/b", &kept), ("c/a", &kept), ("c/c", &world.home)] {
+        let place = world.home.join(name);
+        fs::rename(&place, world.home.join("away")).unwrap();
+        std::os::unix::fs::symlink(to, &place).unwrap();
+        fs::remove_dir_all(world.home.join("away")).unwrap();
+    }
+    let grants = granted(&plan);
+    for path in [&kept, &world.home, &kept.join("a")] {
+        assert!(!open(&grants, path), "{}", path.display());
+    }
+}
+
 #[test]
 fn a_folder_made_unreadable_or_known_by_another_name_is_not_granted() {
     let world = World::new();
