@@ -35,24 +35,31 @@ struct Figures {
     others: u64,
 }
 
-/// How many tries a row has as one user; all of them together ten thousand, in the long run a million.
-fn tries() -> u64 {
+/// How many tries a row has as one user: ten thousand as all of them together, in the long run so many that all rows of
+/// its swap come to a million.
+fn tries(row: &Row) -> u64 {
     let asked = std::env::var("GUARD_TRIES").ok();
     let asked = asked.and_then(|text| text.parse().ok());
-    let all = if is_long() { 1_000_000 } else { 10_000 };
-    asked.unwrap_or(all / support::everyone().len() as u64)
+    let together = if is_long() {
+        let rows = rows::all();
+        let alike = rows.iter().filter(|other| other.swap == row.swap);
+        1_000_000 / alike.count() as u64
+    } else {
+        10_000
+    };
+    asked.unwrap_or(together / support::everyone().len() as u64)
 }
 
 /// Longest time of a row, many times what it takes: whatever hangs takes longer.
-fn patience() -> Duration {
-    Duration::from_secs(120 + tries() / 50)
+fn patience(row: &Row) -> Duration {
+    Duration::from_secs(120 + tries(row) / 50)
 }
 
 /// Without guard every call of the row does damage: else it proves nothing.
 fn control(row: &Row, who: Who, calls: &[&str]) -> Result<(), String> {
     let stage = Stage::new(row, who);
     let mut racer = Racer::start(&stage, With::Nothing, 0, calls)?;
-    let series = racer.race(patience())?;
+    let series = racer.race(patience(row))?;
     racer.end()?;
     let tame: Vec<&str> = series
         .iter()
@@ -69,11 +76,11 @@ fn control(row: &Row, who: Who, calls: &[&str]) -> Result<(), String> {
 fn guarded(row: &Row, stage: &Stage, calls: &[&str]) -> Result<(Vec<Series>, Vec<String>), String> {
     let policy = stage.policy();
     let with = With::Guard(&["--policy", policy.to_str().unwrap()]);
-    let share = tries() / calls.len() as u64;
+    let share = tries(row) / calls.len() as u64;
     let before = stage.kept();
     let mut racer = Racer::start(stage, with, share, calls)?;
     let descriptors = racer.descriptors()?;
-    let series = racer.race(patience())?;
+    let series = racer.race(patience(row))?;
     let grown = racer.descriptors()?.saturating_sub(descriptors);
     let said = racer.end()?;
     let mut problems = stage.damage(&before);

@@ -152,6 +152,23 @@ fn nothing_protected_lies_below_a_grant_and_nothing_free_goes_without() {
     );
 }
 
+/// A protected folder, and one on the way to one, that got another name since the plan was made: by that name the plan
+/// takes it for free.
+#[test]
+fn what_is_protected_is_not_granted_by_another_name() {
+    let world = World::new();
+    let at = |name: &str| world.home.join(name);
+    let plan =
+        world.plan("version = 1\n[paths]\n\"~/b\" = \"read-only\"\n\"~/a/a/a\" = \"read-only\"\n");
+    fs::rename(at("b"), at("other")).unwrap();
+    fs::rename(at("a/a"), at("c2")).unwrap();
+    let grants = granted(&plan);
+    for kept in ["other", "c2", "c2/a"] {
+        assert!(!open(&grants, &at(kept)), "{kept}");
+    }
+    assert!(open(&grants, &at("c")), "the control");
+}
+
 /// What the plan took for a folder has become a link by the time the wall is built: neither the link nor what it leads to
 /// is granted, listed or waited for.
 #[test]
