@@ -424,11 +424,7 @@ fn best_effort_runs_with_what_there_is() {
 
 /// The header of the only record names what was missing.
 fn recorded(home: &Home, words: &[&str]) -> Result<(), String> {
-    let files: Vec<_> = std::fs::read_dir(home.runs_folder())
-        .map_err(|error| format!("no record: {error}"))?
-        .flatten()
-        .map(|entry| read_text(&entry.path()))
-        .collect();
+    let files: Vec<_> = home.records().iter().map(|path| read_text(path)).collect();
     let [text] = files.as_slice() else {
         return Err(format!("{} records", files.len()));
     };

@@ -31,31 +31,31 @@ const LAYOUTS: &[Layout] = &[
     Layout {
         name: "side by side in a writable home",
         areas: ["a/ro", "a/add", "a/nd", "a/wr"],
-        policy: "version = 1\ndefault = \"writable\"\n[paths]\n\
+        policy: "version = 1\nrecord.list-attempts = 100000\ndefault = \"writable\"\n[paths]\n\
                  \"~/a/ro\" = \"read-only\"\n\"~/a/add\" = \"add-only\"\n\"~/a/nd\" = \"no-delete\"\n\"~/a/wr\" = \"writable\"\n",
     },
     Layout {
         name: "looser inside stricter",
         areas: ["b", "b/add", "b/add/nd", "b/add/nd/wr"],
-        policy: "version = 1\ndefault = \"writable\"\n[paths]\n\
+        policy: "version = 1\nrecord.list-attempts = 100000\ndefault = \"writable\"\n[paths]\n\
                  \"~/b\" = \"read-only\"\n\"~/b/add\" = \"add-only\"\n\"~/b/add/nd\" = \"no-delete\"\n\"~/b/add/nd/wr\" = \"writable\"\n",
     },
     Layout {
         name: "stricter inside looser",
         areas: ["c/nd/add/ro", "c/nd/add", "c/nd", "c"],
-        policy: "version = 1\ndefault = \"writable\"\n[paths]\n\
+        policy: "version = 1\nrecord.list-attempts = 100000\ndefault = \"writable\"\n[paths]\n\
                  \"~/c/nd\" = \"no-delete\"\n\"~/c/nd/add\" = \"add-only\"\n\"~/c/nd/add/ro\" = \"read-only\"\n",
     },
     Layout {
         name: "a home that loses nothing",
         areas: ["ro", "add", "plain", "wr"],
-        policy: "version = 1\ndefault = \"writable\"\n[paths]\n\"~\" = \"no-delete\"\n\
+        policy: "version = 1\nrecord.list-attempts = 100000\ndefault = \"writable\"\n[paths]\n\"~\" = \"no-delete\"\n\
                  \"~/ro\" = \"read-only\"\n\"~/add\" = \"add-only\"\n\"~/wr\" = \"writable\"\n",
     },
     Layout {
         name: "everything else read-only",
         areas: ["elsewhere", "e/add", "e/add/wr/nd", "e/add/wr"],
-        policy: "version = 1\ndefault = \"read-only\"\n[paths]\n\"~\" = \"read-only\"\n\
+        policy: "version = 1\nrecord.list-attempts = 100000\ndefault = \"read-only\"\n[paths]\n\"~\" = \"read-only\"\n\
                  \"~/e/add\" = \"add-only\"\n\"~/e/add/wr\" = \"writable\"\n\"~/e/add/wr/nd\" = \"no-delete\"\n",
     },
 ];

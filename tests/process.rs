@@ -445,7 +445,7 @@ fn guards_side_by_side() {
             (1..=12).map(|n| format!("{n}\n")).collect::<String>() + "1 2 3 4 5 6 7 8 9 10 11 12\n";
         expect("output", run.stdout.clone(), &want, run.stdout == want)?;
         let changes = before.differences(&home.protected(), Compare::Exact);
-        let files = std::fs::read_dir(home.runs_folder()).map_or(0, Iterator::count);
+        let files = home.records().len();
         expect(
             "records",
             (files, changes.clone()),

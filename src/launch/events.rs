@@ -1,6 +1,6 @@
 //! The observer's thread: one at a time, in order, and heard before a call is answered.
 
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::Duration;
 
 use super::{LaunchError, Observer};
@@ -32,24 +32,15 @@ pub fn start_observer(
     told: Receiver<Event>,
 ) -> Result<(), LaunchError> {
     let job = move || {
-        for event in told {
+        loop {
+            let event = match observer.due().map(|pause| told.recv_timeout(pause)) {
+                None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(event) => event,
+            };
             match event {
-                Event::InsideAnother => observer.inside_another(),
-                Event::Started(pid) => observer.started(pid),
-                Event::Notice(text, answer) => {
-                    observer.notice(&text);
-                    let _ = answer.try_send(());
-                }
-                Event::Refused(attempt, voice, answer) => {
-                    observer.refused(&attempt, voice);
-                    // Whoever waited may have given up.
-                    let _ = answer.try_send(());
-                }
-                Event::Ended(status, answer) => drop(answer.send(observer.command_ended(status))),
-                Event::Finished(answer) => {
-                    observer.finished();
-                    let _ = answer.send(());
-                }
+                Err(RecvTimeoutError::Timeout) => observer.catch_up(),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(event) => hear(&mut *observer, event),
             }
         }
     };
@@ -57,6 +48,27 @@ pub fn start_observer(
         .name("observer".into())
         .spawn(job);
     thread.map(drop).map_err(|error| no_thread(&error))
+}
+
+fn hear(observer: &mut dyn Observer, event: Event) {
+    match event {
+        Event::InsideAnother => observer.inside_another(),
+        Event::Started(pid) => observer.started(pid),
+        Event::Notice(text, answer) => {
+            observer.notice(&text);
+            let _ = answer.try_send(());
+        }
+        Event::Refused(attempt, voice, answer) => {
+            observer.refused(&attempt, voice);
+            // Whoever waited may have given up.
+            let _ = answer.try_send(());
+        }
+        Event::Ended(status, answer) => drop(answer.send(observer.command_ended(status))),
+        Event::Finished(answer) => {
+            observer.finished();
+            let _ = answer.send(());
+        }
+    }
 }
 
 /// A thread that could not be started, as an error.

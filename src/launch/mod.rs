@@ -16,6 +16,7 @@ mod target;
 mod watch;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 pub use advice::with_causes;
 pub use probe::{Capability, Need, probe};
@@ -42,6 +43,10 @@ pub trait Observer: Send {
     fn command_ended(&mut self, status: i32) -> i32;
     /// The last descendant is gone.
     fn finished(&mut self);
+    /// After how long without news [`Observer::catch_up`] is to be called; none when it need not be.
+    fn due(&self) -> Option<Duration>;
+    /// Does what had to wait.
+    fn catch_up(&mut self);
 }
 
 /// A command to run under a plan.

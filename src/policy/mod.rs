@@ -90,6 +90,27 @@ pub enum OnAttempt {
     Fail,
 }
 
+/// What records hold, how many stay, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// At most so many; 0 for all.
+    pub runs: u32,
+    /// Those of so many last days; 0 for all.
+    pub days: u32,
+    /// Attempts of a group that have lines of their own.
+    pub listed: u32,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            runs: 1000,
+            days: 180,
+            listed: 8,
+        }
+    }
+}
+
 /// How much a rule gives way to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmness {
@@ -129,6 +150,8 @@ pub struct Policy {
     pub default: Level,
     /// What an attempt does to the exit status.
     pub on_attempt: OnAttempt,
+    /// What records hold and which stay; none where it does not say.
+    pub record: Option<Recording>,
     /// Its own rules in the order of the text, then those of each included policy.
     pub rules: Vec<Rule>,
 }

@@ -9,11 +9,20 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     Firmness, Hint, Level, OnAttempt, Origin, Pattern, PatternProblem, Policy, PolicyError,
-    Problem, Rule, shipped,
+    Problem, Recording, Rule, shipped,
 };
 
 /// The keys of a policy.
-const KEYS: [&str; 5] = ["version", "include", "default", "fail-on-attempt", "paths"];
+const KEYS: [&str; 6] = [
+    "version",
+    "include",
+    "default",
+    "fail-on-attempt",
+    "record",
+    "paths",
+];
+/// The keys of the table about records.
+const RECORD_KEYS: [&str; 3] = ["keep-runs", "keep-days", "list-attempts"];
 /// The keys of a path's table.
 const PATH_KEYS: [&str; 2] = ["level", "why"];
 
@@ -65,6 +74,7 @@ struct Head {
     default: Option<Level>,
     on_attempt: Option<OnAttempt>,
     include: Vec<(String, Range<usize>)>,
+    record: Option<Recording>,
     rules: Vec<Rule>,
     versions: usize,
 }
@@ -98,6 +108,7 @@ impl Parser<'_> {
             default: table.default,
             on_attempt: table.fail_on_attempt.map(on_attempt),
             include: include.collect(),
+            record: None,
             rules: Vec::with_capacity(table.rules.len()),
             versions: 1,
         };
@@ -144,6 +155,7 @@ impl Parser<'_> {
             name: self.policy.to_owned(),
             default: head.default.or(default).unwrap_or(Level::Writable),
             on_attempt: head.on_attempt.unwrap_or(on_attempt),
+            record: head.record,
             rules,
         })
     }
@@ -171,6 +183,10 @@ impl Parser<'_> {
                 head.on_attempt = Some(on_attempt(on));
                 Ok(())
             }
+            "record" => {
+                head.record = Some(self.record(value)?);
+                Ok(())
+            }
             "paths" => {
                 let table = value
                     .get_ref()
@@ -183,6 +199,30 @@ impl Parser<'_> {
             }
             other => Err(self.unknown_key(other, &KEYS, key)),
         }
+    }
+
+    /// `[record]`.
+    fn record(&self, value: &Value<'_>) -> Result<Recording, PolicyError> {
+        let table = value
+            .get_ref()
+            .as_table()
+            .ok_or_else(|| self.wrong("record", "a table", value))?;
+        let mut recording = Recording::default();
+        for (key, value) in in_order(table) {
+            let name = key.get_ref().as_ref();
+            let setting = match name {
+                "keep-runs" => &mut recording.runs,
+                "keep-days" => &mut recording.days,
+                "list-attempts" => &mut recording.listed,
+                other => return Err(self.unknown_key(other, &RECORD_KEYS, key)),
+            };
+            let number = value.get_ref().as_integer();
+            *setting = number
+                .filter(|number| number.radix() == 10)
+                .and_then(|number| number.as_str().parse().ok())
+                .ok_or_else(|| self.wrong(name, "a number from 0 to 4294967295", value))?;
+        }
+        Ok(recording)
     }
 
     /// `version = 1`.

@@ -1,13 +1,19 @@
-//! Writing one run's record: begun at the first event, one write call a line, never rewritten.
+//! Writing one run's record: begun at the first event, never rewritten, complete as soon as the disk allows.
 
-use std::collections::hash_map::RandomState;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::hash::{BuildHasher, Hasher};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use super::{Attempt, Footer, Header, Line, Note, Numbered, RecordError, Summary, bounded, list};
+use super::store::{Need, Store};
+use super::{
+    ARGUMENT_BYTES, Attempt, Footer, Header, Line, Note, Numbered, RecordError, Recording, Summary,
+};
+
+/// How long what is written may wait for the disk, and what could not be written until it is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often the end of a record is tried.
+const LAST_TRIES: u32 = 5;
+/// The pause between these.
+const LAST_PAUSE: Duration = Duration::from_millis(200);
 
 /// Whether a note alone is worth a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +28,9 @@ pub enum Weight {
 pub struct Journal {
     dir: PathBuf,
     header: Header,
+    keep: Recording,
     state: State,
+    summary: Summary,
     seq: u64,
     unrecorded: u64,
 }
@@ -30,28 +38,22 @@ pub struct Journal {
 enum State {
     /// Nothing has happened; there is no file.
     Clean,
-    Open(Output),
-    /// The file could not be begun; nothing is tried again.
-    Given,
+    Begun(Box<Store>),
     /// Another guard keeps it.
     Elsewhere,
 }
 
-struct Output {
-    path: PathBuf,
-    to: Box<dyn Write + Send>,
-    /// The last write stopped inside a line.
-    torn: bool,
-}
-
 impl Journal {
-    /// A record to be begun in `dir`, an absolute path, when something happens. `header.run` is given then.
+    /// A record to be begun in `dir`, an absolute path, when something happens. `header.run` and `header.token` are given
+    /// then, and older records go that `keep` does not name.
     #[must_use]
-    pub fn new(dir: PathBuf, header: Header) -> Self {
+    pub fn new(dir: PathBuf, header: Header, keep: Recording) -> Self {
         Self {
             dir,
             header,
             state: State::Clean,
+            summary: Summary::new(keep.listed),
+            keep,
             seq: 0,
             unrecorded: 0,
         }
@@ -68,36 +70,57 @@ impl Journal {
         matches!(self.state, State::Elsewhere)
     }
 
-    /// The run's id; none while there is no file.
+    /// The run's id; none while there is nothing on disk.
     #[must_use]
     pub fn run(&self) -> Option<&str> {
-        matches!(self.state, State::Open(_)).then_some(self.header.run.as_str())
+        match &self.state {
+            State::Begun(store) if store.is_there() => Some(&self.header.run),
+            _ => None,
+        }
+    }
+
+    /// Whether everything so far is in the file.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.unrecorded == 0
+            && match &self.state {
+                State::Begun(store) => !store.is_behind(),
+                State::Clean | State::Elsewhere => true,
+            }
+    }
+
+    /// What was tried so far, also where another guard keeps the record.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// Adds a refused call.
     ///
     /// # Errors
-    /// When the file cannot be begun or the line cannot be written; the attempt is then counted as unrecorded.
+    /// When it cannot be written now. It waits then, and is tried again with everything that follows, and by
+    /// [`Journal::catch_up`]; only where too much waits is its line lost, and counted.
     pub fn attempt(&mut self, attempt: &Attempt) -> Result<(), RecordError> {
         self.seq += 1;
-        let attempt = Attempt {
-            arguments: bounded(&attempt.arguments),
-            ..attempt.clone()
-        };
-        let written = self.append(&Line::Attempt(Box::new(Numbered {
-            seq: self.seq,
-            attempt,
-        })));
-        if written.is_err() {
-            self.unrecorded += 1;
+        let place = self.summary.count(attempt);
+        if place.listed {
+            let mut attempt = attempt.clone();
+            attempt.process = attempt.process.shortened(ARGUMENT_BYTES);
+            let parents = attempt.parents.into_iter();
+            attempt.parents = parents.map(|it| it.shortened(ARGUMENT_BYTES / 4)).collect();
+            self.push(&Line::Attempt(Box::new(Numbered {
+                seq: self.seq,
+                group: place.group,
+                attempt,
+            })))?;
         }
-        written
+        self.write(Over::No)
     }
 
     /// Adds something that guard said.
     ///
     /// # Errors
-    /// When the file cannot be begun or the line cannot be written.
+    /// As [`Journal::attempt`].
     pub fn note(&mut self, text: &str, weight: Weight) -> Result<(), RecordError> {
         if let State::Clean = self.state {
             match weight {
@@ -107,173 +130,132 @@ impl Journal {
                 }
                 Weight::NotEnforced => {
                     self.header.not_enforced.push(text.to_owned());
-                    return self.open().map(drop);
+                    self.store()?;
+                    return self.write(Over::No);
                 }
             }
         }
-        self.append(&Line::Note(Note {
+        self.push(&Line::Note(Note {
             time: jiff::Timestamp::now(),
             text: text.to_owned(),
-        }))
+        }))?;
+        self.write(Over::No)
     }
 
-    /// Adds the last line, where there is a record at all.
+    /// Adds the last line, where there is a record at all, and brings everything to the disk.
     ///
     /// # Errors
-    /// When the line cannot be written.
-    pub fn finish(
-        &mut self,
-        summary: &Summary,
-        command: Option<i32>,
-        exit: Option<i32>,
-    ) -> Result<(), RecordError> {
-        if !matches!(self.state, State::Open(_)) {
+    /// When that is not possible within a second.
+    pub fn finish(&mut self, command: Option<i32>, exit: Option<i32>) -> Result<(), RecordError> {
+        if !matches!(self.state, State::Begun(_)) {
             return Ok(());
         }
-        self.append(&Line::Footer(Footer {
+        let groups = self.write(Over::Yes);
+        let footer = Line::Footer(Footer {
             time: jiff::Timestamp::now(),
             command_status: command,
             exit_status: exit,
-            attempts: summary.attempts(),
-            by_operation: summary.by_operation(),
-            by_rule: summary.by_rule(),
+            attempts: self.summary.attempts(),
+            by_operation: self.summary.by_operation(),
+            by_rule: self.summary.by_rule(),
             unrecorded: self.unrecorded,
-        }))
+        });
+        let State::Begun(store) = &mut self.state else {
+            return Ok(());
+        };
+        store.push(&footer, Need::Last)?;
+        let mut written = groups.and_then(|()| store.flush());
+        for _ in 0..LAST_TRIES {
+            if !store.is_behind() {
+                return store.sync();
+            }
+            std::thread::sleep(LAST_PAUSE);
+            written = store.flush();
+        }
+        written
     }
 
-    fn append(&mut self, line: &Line) -> Result<(), RecordError> {
+    /// When [`Journal::catch_up`] has something to do; none as long as nothing new happens.
+    #[must_use]
+    pub fn due(&self) -> Option<Duration> {
+        let State::Begun(store) = &self.state else {
+            return None;
+        };
+        let waits = store.is_behind() || store.is_unsynced() || self.summary.groups.has_news();
+        waits.then_some(PAUSE)
+    }
+
+    /// Does what had to wait: lines about groups, what could not be written, the way to the disk.
+    ///
+    /// # Errors
+    /// As [`Journal::attempt`].
+    pub fn catch_up(&mut self) -> Result<(), RecordError> {
+        self.write(Over::No)?;
+        match &mut self.state {
+            State::Begun(store) if store.is_unsynced() => store.sync(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a line to those that are to be written.
+    fn push(&mut self, line: &Line) -> Result<(), RecordError> {
         if self.is_elsewhere() {
             return Ok(());
         }
-        let bytes = encode(line)?;
-        let output = self.open()?;
-        output.append(bytes).map_err(|source| RecordError::Append {
-            path: output.path.clone(),
-            source,
-        })
+        let pushed = self.store()?.push(line, Need::Ordinary);
+        if pushed.is_err() {
+            self.unrecorded += 1;
+        }
+        pushed
     }
 
-    fn open(&mut self) -> Result<&mut Output, RecordError> {
+    /// Writes what there is to be written.
+    fn write(&mut self, over: Over) -> Result<(), RecordError> {
+        let State::Begun(store) = &mut self.state else {
+            return Ok(());
+        };
+        let groups = &mut self.summary.groups;
+        for group in groups.due(Instant::now(), over == Over::Yes) {
+            let id = group.id;
+            if let Err(error) = store.push(&Line::Group(Box::new(group)), Need::Ordinary) {
+                groups.unwritten(id);
+                return Err(error);
+            }
+        }
+        store.flush()
+    }
+
+    fn store(&mut self) -> Result<&mut Store, RecordError> {
         if let State::Clean = self.state {
-            self.state = State::Given;
-            self.state = State::Open(begin(&self.dir, &mut self.header)?);
+            let store = Store::begin(&self.dir, &mut self.header, self.keep)?;
+            self.state = State::Begun(Box::new(store));
         }
         match &mut self.state {
-            State::Open(output) => Ok(output),
-            State::Clean | State::Given | State::Elsewhere => Err(RecordError::Given),
+            State::Begun(store) => Ok(store),
+            State::Clean | State::Elsewhere => Err(RecordError::Full),
         }
     }
 }
 
-impl Output {
-    /// One write call for the whole line: a crash cuts the last line at most, and lines of two writers never mix.
-    fn append(&mut self, mut line: Vec<u8>) -> io::Result<()> {
-        if self.torn {
-            line.insert(0, b'\n');
-        }
-        let written = loop {
-            match self.to.write(&line) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other?,
-            }
-        };
-        if written > 0 {
-            self.torn = written < line.len();
-        }
-        if written < line.len() {
-            return Err(io::Error::new(
-                io::ErrorKind::WriteZero,
-                format!("{written} of {} bytes written", line.len()),
-            ));
-        }
-        Ok(())
-    }
-}
-
-fn encode(line: &Line) -> Result<Vec<u8>, RecordError> {
-    let mut bytes = serde_json::to_vec(line)?;
-    bytes.push(b'\n');
-    Ok(bytes)
-}
-
-/// Makes the folder, the file and its first line.
-fn begin(dir: &Path, header: &mut Header) -> Result<Output, RecordError> {
-    make_private(dir).map_err(|source| RecordError::Folder {
-        dir: dir.to_owned(),
-        source,
-    })?;
-    let (path, file) = create(dir, header).map_err(|source| RecordError::Create {
-        dir: dir.to_owned(),
-        source,
-    })?;
-    let mut output = Output {
-        path,
-        to: Box::new(file),
-        torn: false,
-    };
-    let first = encode(&Line::Header(Box::new(header.clone())))?;
-    if let Err(source) = output.append(first) {
-        // A file without its header explains nothing; the error that is returned says what happened.
-        let _ = fs::remove_file(&output.path);
-        return Err(RecordError::Append {
-            path: output.path,
-            source,
-        });
-    }
-    Ok(output)
-}
-
-/// Argument lists hold passwords now and then: the folder is for its owner alone, also when it was there before.
-fn make_private(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-    if fs::metadata(dir)?.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(dir, Permissions::from_mode(0o700))?;
-    }
-    Ok(())
-}
-
-/// Creates the file under the shortest id that no other run in `dir` has.
-fn create(dir: &Path, header: &mut Header) -> io::Result<(PathBuf, File)> {
-    let taken = list(dir).unwrap_or_default();
-    let stamp = header.time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
-    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-    for _ in 0..8 {
-        let digits = format!("{:08x}", random());
-        let free = (4..=8)
-            .map(|length| &digits[..length])
-            .find(|id| taken.iter().all(|other| other.run != *id));
-        let Some(id) = free else { continue };
-        let path = dir.join(format!("{stamp}-{id}.jsonl"));
-        match OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-        {
-            Ok(file) => {
-                id.clone_into(&mut header.run);
-                return Ok((path, file));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
-}
-
-/// 32 bits that differ from run to run: the standard library seeds its hashers from the kernel.
-fn random() -> u32 {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    (hasher.finish() >> 32) as u32
+/// Whether the run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Yes,
+    No,
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     use super::*;
-    use crate::record::{Entry, Operation, entries, samples};
+    use crate::record::{Entry, Operation, entries, list, samples, verify};
+
+    fn journal(dir: &Path) -> Journal {
+        Journal::new(dir.to_owned(), samples::header(), samples::keep(0, 0))
+    }
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -283,19 +265,30 @@ mod tests {
         samples::attempt(1, Operation::Delete, "/home/u/.pi/agent/auth.json")
     }
 
+    fn lines(dir: &Path) -> Vec<Line> {
+        let run = list(dir).unwrap().remove(0);
+        let verified = verify(dir, &run).unwrap();
+        assert_eq!(verified.findings, []);
+        entries(&run.path)
+            .unwrap()
+            .map(|entry| match entry.unwrap() {
+                Entry::Line(line) => line,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
     #[test]
     fn a_clean_run_leaves_nothing_and_an_attempt_a_private_file() {
         let top = tempfile::tempdir().unwrap();
         let dir = top.path().join("state/guard/runs");
-        let mut journal = Journal::new(dir.clone(), samples::header());
+        let mut journal = journal(&dir);
         journal
             .note("the workspace is the home directory", Weight::Remark)
             .unwrap();
-        journal
-            .finish(&Summary::default(), Some(0), Some(0))
-            .unwrap();
+        journal.finish(Some(0), Some(0)).unwrap();
         assert!(fs::read_dir(top.path()).unwrap().next().is_none());
-        assert_eq!(journal.run(), None);
+        assert_eq!((journal.run(), journal.due()), (None, None));
 
         journal.attempt(&delete()).unwrap();
         let id = journal.run().unwrap().to_owned();
@@ -305,22 +298,22 @@ mod tests {
         );
         let path = dir.join(format!("19700101T000000.000Z-{id}.jsonl"));
         assert_eq!((mode(&dir), mode(&path)), (0o700, 0o600));
-        let Entry::Line(Line::Header(header)) = entries(&path).unwrap().next().unwrap().unwrap()
-        else {
+        let Line::Header(header) = &lines(&dir)[0] else {
             panic!()
         };
         assert_eq!(header.notes, ["the workspace is the home directory"]);
-        assert_eq!(header.run, id);
+        assert_eq!((header.run.as_str(), header.token.len()), (id.as_str(), 32));
     }
 
     #[test]
     fn what_is_not_enforced_is_worth_a_record() {
         let top = tempfile::tempdir().unwrap();
-        let mut journal = Journal::new(top.path().join("runs"), samples::header());
+        let mut journal = journal(top.path());
         journal.note("no Landlock", Weight::NotEnforced).unwrap();
-        let runs = list(&top.path().join("runs")).unwrap();
-        let text = fs::read_to_string(&runs[0].path).unwrap();
-        assert!(text.contains(r#""not_enforced":["no Landlock"]"#), "{text}");
+        let Line::Header(header) = &lines(top.path())[0] else {
+            panic!()
+        };
+        assert_eq!(header.not_enforced, ["no Landlock"]);
     }
 
     #[test]
@@ -329,84 +322,137 @@ mod tests {
         let dir = top.path().join("runs");
         fs::create_dir(&dir).unwrap();
         fs::set_permissions(&dir, Permissions::from_mode(0o755)).unwrap();
-        Journal::new(dir.clone(), samples::header())
-            .attempt(&delete())
-            .unwrap();
+        journal(&dir).attempt(&delete()).unwrap();
         assert_eq!(mode(&dir), 0o700);
     }
 
     #[test]
-    fn a_place_that_is_no_folder_is_an_error_once_and_for_all() {
+    fn many_attempts_become_a_group() {
         let top = tempfile::tempdir().unwrap();
-        fs::write(top.path().join("file"), "").unwrap();
-        let mut journal = Journal::new(top.path().join("file/runs"), samples::header());
-        assert!(matches!(
-            journal.attempt(&delete()),
-            Err(RecordError::Folder { .. })
-        ));
-        assert!(matches!(
-            journal.attempt(&delete()),
-            Err(RecordError::Given)
-        ));
-        assert_eq!((journal.run(), journal.unrecorded), (None, 2));
+        let mut journal = journal(top.path());
+        for _ in 0..100_000 {
+            journal.attempt(&delete()).unwrap();
+        }
+        assert!(journal.due().is_some());
+        journal.finish(Some(0), Some(0)).unwrap();
+        let lines = lines(top.path());
+        assert!(lines.len() < 40, "{}", lines.len());
+        let [.., Line::Group(group), Line::Footer(footer)] = &lines[..] else {
+            panic!("{lines:?}")
+        };
+        assert_eq!((group.attempts, group.listed), (100_000, 8));
+        assert_eq!((footer.attempts, footer.unrecorded), (100_000, 0));
     }
 
-    /// Takes what it is given up to `room` bytes a call, and keeps the calls apart.
-    struct Calls {
-        calls: Arc<Mutex<Vec<Vec<u8>>>>,
-        room: Arc<Mutex<usize>>,
-    }
-
-    impl Write for Calls {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let taken = bytes.len().min(*self.room.lock().unwrap());
-            self.calls.lock().unwrap().push(bytes[..taken].to_vec());
-            Ok(taken)
+    /// Nothing that waited is lost when the place comes to be, and the order is kept.
+    #[test]
+    fn a_place_that_is_no_folder_is_tried_again() {
+        let top = tempfile::tempdir().unwrap();
+        let blocked = top.path().join("state");
+        fs::write(&blocked, "").unwrap();
+        let dir = blocked.join("runs");
+        let mut journal = journal(&dir);
+        for _ in 0..2 {
+            assert!(matches!(
+                journal.attempt(&delete()),
+                Err(RecordError::Folder { .. })
+            ));
         }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+        assert_eq!((journal.run(), journal.is_whole()), (None, false));
+        assert!(journal.due().is_some());
+        fs::remove_file(&blocked).unwrap();
+        journal.catch_up().unwrap();
+        assert!(journal.is_whole() && journal.run().is_some());
+        journal.finish(None, None).unwrap();
+        assert!(matches!(
+            lines(&dir)[..],
+            [
+                Line::Header(_),
+                Line::Attempt(_),
+                Line::Attempt(_),
+                Line::Group(_),
+                Line::Footer(_)
+            ]
+        ));
+        assert_eq!(journal.due(), None);
     }
 
     #[test]
-    fn each_event_is_one_write_and_a_cut_line_does_not_spoil_the_next() {
-        let calls = Arc::new(Mutex::new(Vec::new()));
-        let room = Arc::new(Mutex::new(usize::MAX));
-        let to = Calls {
-            calls: Arc::clone(&calls),
-            room: Arc::clone(&room),
-        };
-        let mut journal = Journal::new("/nowhere".into(), samples::header());
-        journal.state = State::Open(Output {
-            path: "/nowhere/x".into(),
-            to: Box::new(to),
-            torn: false,
-        });
-
-        journal.attempt(&delete()).unwrap();
-        journal.note("said", Weight::Remark).unwrap();
-        *room.lock().unwrap() = 20;
-        assert!(matches!(
-            journal.attempt(&delete()),
-            Err(RecordError::Append { .. })
-        ));
-        *room.lock().unwrap() = usize::MAX;
-        journal
-            .finish(&Summary::default(), Some(0), Some(0))
-            .unwrap();
-
-        let calls = calls.lock().unwrap();
-        assert_eq!(calls.len(), 4);
-        for whole in &calls[..2] {
-            assert_eq!(whole.iter().filter(|&&b| b == b'\n').count(), 1);
-            assert!(whole.ends_with(b"\n"));
+    fn what_waits_is_bounded_and_the_loss_is_counted() {
+        let top = tempfile::tempdir().unwrap();
+        let blocked = top.path().join("state");
+        fs::write(&blocked, "").unwrap();
+        let dir = blocked.join("runs");
+        let mut journal = journal(&dir);
+        for n in 0..2_000 {
+            // Each a group of its own.
+            let mut attempt = delete();
+            attempt.rule = Some(samples::rule(&format!("~/{n}")));
+            journal.attempt(&attempt).unwrap_err();
         }
-        let all = calls.concat();
-        let lines: Vec<_> = all.split(|&b| b == b'\n').collect();
-        let footer: Line = serde_json::from_slice(lines[3]).unwrap();
-        let Line::Footer(footer) = footer else {
-            panic!("{footer:?}")
+        assert!(journal.unrecorded > 0 && journal.unrecorded < 2_000);
+        fs::remove_file(&blocked).unwrap();
+        journal.finish(None, None).unwrap();
+        let lines = lines(&dir);
+        let Some(Line::Footer(footer)) = lines.last() else {
+            panic!()
         };
-        assert_eq!(footer.unrecorded, 1);
+        assert_eq!(footer.attempts, 2_000);
+        assert_eq!(footer.unrecorded + lines.len() as u64 - 2, 2_000);
+    }
+
+    #[test]
+    fn a_record_that_is_removed_comes_back_whole() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = top.path().join("guard/runs");
+        let mut journal = journal(&dir);
+        journal.attempt(&delete()).unwrap();
+        fs::remove_dir_all(top.path().join("guard")).unwrap();
+        journal.attempt(&delete()).unwrap();
+        fs::remove_file(list(&dir).unwrap().remove(0).path).unwrap();
+        journal.finish(None, None).unwrap();
+        assert_eq!(lines(&dir).len(), 5);
+        assert_eq!(
+            fs::read_dir(&dir).unwrap().count(),
+            3,
+            "record, index, lock"
+        );
+    }
+
+    #[test]
+    fn another_file_in_the_place_of_a_removed_record_stays() {
+        let top = tempfile::tempdir().unwrap();
+        let mut journal = journal(top.path());
+        journal.attempt(&delete()).unwrap();
+        let path = list(top.path()).unwrap().remove(0).path;
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "mine").unwrap();
+        journal.attempt(&delete()).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+        assert!(!journal.is_whole());
+    }
+
+    #[test]
+    fn runs_at_once_have_records_of_their_own() {
+        let top = tempfile::tempdir().unwrap();
+        let writers: Vec<_> = (0..16)
+            .map(|_| {
+                let mut journal = journal(top.path());
+                std::thread::spawn(move || {
+                    for _ in 0..20 {
+                        journal.attempt(&delete()).unwrap();
+                    }
+                    journal.finish(Some(0), Some(0)).unwrap();
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        let runs = list(top.path()).unwrap();
+        assert_eq!(runs.len(), 16);
+        for run in &runs {
+            assert_eq!(verify(top.path(), run).unwrap().findings, []);
+        }
     }
 }

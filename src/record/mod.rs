@@ -4,42 +4,75 @@
 //! last a [`Footer`], which is missing while the run goes on and when the supervisor was killed.
 #![forbid(unsafe_code)]
 
+mod chain;
+mod groups;
+mod index;
 mod journal;
+mod prune;
 mod read;
+mod repair;
+#[cfg(test)]
+pub(crate) mod samples;
+mod store;
+mod story;
 mod summary;
+mod text;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use groups::{Group, GroupKind};
 pub use journal::{Journal, Weight};
 pub use read::{Entry, Outline, RunFile, Selection, entries, list, outline, select};
+pub use repair::repair;
+pub use story::{Event, Node, Story, tree};
 pub use summary::{Root, Scope, Summary};
+pub use text::Text;
+pub use verify::verify;
 
+pub use crate::policy::Recording;
 use crate::policy::{Level, Origin};
+
+/// A process as it was when it tried something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number, as guard's pid namespace has it.
+    pub pid: i32,
+    /// When it was started, clock ticks since boot (proc_pid_stat(5)): numbers are used again. 0 when that cannot be read.
+    pub started: u64,
+    /// Its executable; its short name where that cannot be read.
+    pub executable: Text,
+    /// Its arguments; empty when they cannot be read.
+    pub arguments: Vec<Text>,
+    /// How many bytes of the arguments are not here ([`Process::shortened`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub arguments_cut: u64,
+}
 
 /// One refused attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// When, UTC.
+    #[serde(with = "moment")]
     pub time: jiff::Timestamp,
-    /// The process that asked, as guard's pid namespace numbers it.
-    pub pid: i32,
-    /// Its executable; empty when it cannot be read.
-    pub executable: String,
-    /// Its arguments; empty when they cannot be read.
-    pub arguments: Vec<String>,
-    /// Its parents, nearest first, up to guard's own.
-    pub parents: Vec<Parent>,
+    /// Who asked.
+    #[serde(flatten)]
+    pub process: Process,
+    /// Its parents, nearest first, up to the command that guard started.
+    pub parents: Vec<Process>,
     /// The system call's name: `unlinkat`.
     pub syscall: String,
     /// What it would have done.
     pub operation: Operation,
-    /// The paths (one or two) or `fd N` as the program gave them; lossy UTF-8.
-    pub asked: Vec<String>,
+    /// The paths (one or two) or `fd N` as the program gave them.
+    pub asked: Vec<Text>,
     /// The object in question after all links, absolute; none when it could not be found.
-    pub found: Option<String>,
+    pub found: Option<Text>,
+    /// What lies there; none where nothing does, or nobody knows.
+    pub object: Option<ObjectKind>,
     /// The rule that decided; none for calls that are refused under every policy.
     pub rule: Option<RuleNote>,
     /// Why, in a few words, where the rule alone does not say it: "it is a parent of ~/.pi/agent, whose name must stay".
@@ -48,6 +81,20 @@ pub struct Attempt {
     pub answer: Answer,
     /// What the program got: `EACCES`.
     pub errno: String,
+}
+
+/// What an attempt was aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ObjectKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A device, a socket, a FIFO.
+    Other,
 }
 
 /// What became of a call that the record keeps.
@@ -60,17 +107,8 @@ pub enum Answer {
     LeftToWall,
 }
 
-/// A parent of the process that asked.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Parent {
-    /// Its pid.
-    pub pid: i32,
-    /// Its short name, as in /proc/PID/comm.
-    pub name: String,
-}
-
 /// The rule behind a refusal.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleNote {
     /// The path or glob of the rule, home as `~`.
     pub path: String,
@@ -104,10 +142,10 @@ pub enum Operation {
     Forbidden,
 }
 
-/// The version of the schema that this program writes, and the only one that it explains.
-pub const VERSION: u32 = 1;
+/// The version of the schema that this program writes, and the only one that it explains: docs/record.schema.json.
+pub const VERSION: u32 = 2;
 
-/// One line of a record.
+/// One line of a record. Behind what is told here each has its number in the file, from 1, and a hash (`docs/record.md`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line {
@@ -115,6 +153,8 @@ pub enum Line {
     Header(Box<Header>),
     /// A refused call.
     Attempt(Box<Numbered>),
+    /// What several attempts of one process tree come to so far; a later line of the same number takes its place.
+    Group(Box<Group>),
     /// Something guard said after the record was begun.
     Note(Note),
     /// The last line.
@@ -131,12 +171,15 @@ pub struct Header {
     pub version: u32,
     /// 4 to 8 hexadecimal digits.
     pub run: String,
+    /// 32 hexadecimal digits that no other record has: by them its writer knows its file again.
+    pub token: String,
     /// When the run began, UTC.
+    #[serde(with = "moment")]
     pub time: jiff::Timestamp,
-    /// The command; long ones shortened.
-    pub argv: Vec<String>,
+    /// The command, shortened as the arguments of a [`Process`] are.
+    pub argv: Vec<Text>,
     /// The working directory.
-    pub cwd: String,
+    pub cwd: Text,
     /// The real user.
     pub uid: u32,
     /// The name of that user, where it has one.
@@ -158,8 +201,10 @@ pub struct Header {
 /// An attempt with its place in the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Numbered {
-    /// From 1, without gaps but for attempts that could not be written.
+    /// From 1. Attempts that are only counted in a group, or could not be written, have a number and no line.
     pub seq: u64,
+    /// The group that it belongs to ([`Group::id`]).
+    pub group: u32,
     /// What was tried.
     #[serde(flatten)]
     pub attempt: Attempt,
@@ -169,6 +214,7 @@ pub struct Numbered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When, UTC.
+    #[serde(with = "moment")]
     pub time: jiff::Timestamp,
     /// In words.
     pub text: String,
@@ -178,6 +224,7 @@ pub struct Note {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footer {
     /// When the last process of the run was gone, UTC.
+    #[serde(with = "moment")]
     pub time: jiff::Timestamp,
     /// The command's own status, 128+n for signal n; none when it never ran to its end.
     pub command_status: Option<i32>,
@@ -189,7 +236,8 @@ pub struct Footer {
     pub by_operation: BTreeMap<Operation, u64>,
     /// The same by rule, in the order of the first attempt under each.
     pub by_rule: Vec<RuleCount>,
-    /// How many of them are not in this file because it could not be written.
+    /// How many lines are not in this file because it could not be written for so long that they could not be kept. The
+    /// counts are whole nevertheless.
     pub unrecorded: u64,
 }
 
@@ -232,9 +280,9 @@ pub enum RecordError {
     /// A line that does not become JSON.
     #[error("cannot put an event into words for the record")]
     Encode(#[from] serde_json::Error),
-    /// An earlier failure made this record impossible.
-    #[error("the record could not be begun earlier in this run")]
-    Given,
+    /// What could not be written for so long that there is no more room for it.
+    #[error("no room is left for what could not be written to the record")]
+    Full,
     /// Reading back.
     #[error("cannot read {}", path.display())]
     Read {
@@ -245,90 +293,52 @@ pub enum RecordError {
     },
 }
 
-/// Bytes of a command line that a record keeps.
-const ARGUMENT_BYTES: usize = 4096;
+/// Bytes of a process's arguments that a record keeps.
+pub const ARGUMENT_BYTES: usize = 4096;
 
-/// `arguments` cut to about [`ARGUMENT_BYTES`], so that a call with very many of them, refused very often, does not fill the disk.
-#[must_use]
-pub fn bounded(arguments: &[String]) -> Vec<String> {
-    let mut room = ARGUMENT_BYTES;
-    let mut kept = Vec::new();
-    for (index, argument) in arguments.iter().enumerate() {
-        if argument.len() > room {
-            let mut end = room;
-            while !argument.is_char_boundary(end) {
-                end -= 1;
-            }
-            kept.push(format!("{}…", &argument[..end]));
-            let left = arguments.len() - index - 1;
-            if left > 0 {
-                kept.push(format!("… and {left} more"));
-            }
-            break;
-        }
-        room -= argument.len();
-        kept.push(argument.clone());
+impl Process {
+    /// With at most `most` bytes of arguments, the first ones: a call with very many of them, refused very often, does not
+    /// fill the disk.
+    #[must_use]
+    pub fn shortened(mut self, most: usize) -> Self {
+        self.arguments_cut += shorten(&mut self.arguments, most);
+        self
     }
-    kept
 }
 
-#[cfg(test)]
-pub(crate) mod samples {
-    //! Values that the tests of several modules start from.
-    use super::*;
-
-    pub(crate) fn attempt(pid: i32, operation: Operation, found: &str) -> Attempt {
-        Attempt {
-            time: jiff::Timestamp::UNIX_EPOCH,
-            pid,
-            executable: "/usr/bin/node".into(),
-            arguments: ["node", "--test", "create.test.js"]
-                .map(String::from)
-                .to_vec(),
-            parents: vec![Parent {
-                pid: 7,
-                name: "npm".into(),
-            }],
-            syscall: "unlinkat".into(),
-            operation,
-            asked: vec![found.into()],
-            found: Some(found.into()),
-            rule: Some(rule("~/.pi/agent")),
-            because: None,
-            answer: Answer::Refused,
-            errno: "EACCES".into(),
+/// Keeps `most` bytes of `arguments`, and gives how many are gone.
+pub fn shorten(arguments: &mut Vec<Text>, most: usize) -> u64 {
+    let mut room = most;
+    let mut gone = 0;
+    arguments.retain_mut(|argument| {
+        let length = argument.as_bytes().len();
+        if length > room {
+            *argument = argument.cut(room);
+            room = 0;
+            gone += (length - argument.as_bytes().len()) as u64;
+            return !argument.is_empty();
         }
+        room -= length;
+        true
+    });
+    gone
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Times with nine digits of a second, so that they sort as text.
+mod moment {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{time:.9}"))
     }
 
-    pub(crate) fn rule(path: &str) -> RuleNote {
-        RuleNote {
-            path: path.into(),
-            level: Level::ReadOnly,
-            policy: "pi".into(),
-            origin: Origin {
-                file: "policy pi".into(),
-                line: 4,
-                column: 1,
-            },
-        }
-    }
-
-    pub(crate) fn header() -> Header {
-        Header {
-            version: VERSION,
-            run: String::new(),
-            time: jiff::Timestamp::UNIX_EPOCH,
-            argv: vec!["npm".into(), "test".into()],
-            cwd: "/home/u/proj".into(),
-            uid: 1000,
-            user: Some("u".into()),
-            policy: "default".into(),
-            kernel: "6.18.0".into(),
-            guard: "0.1.0".into(),
-            effort: "strict".into(),
-            notes: Vec::new(),
-            not_enforced: Vec::new(),
-        }
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        Timestamp::deserialize(deserializer)
     }
 }
 
@@ -339,36 +349,43 @@ mod tests {
     #[test]
     fn a_numbered_attempt_is_one_flat_object_and_comes_back() {
         let attempt = samples::attempt(4312, Operation::Delete, "/home/u/.pi/agent/auth.json");
-        let line = Line::Attempt(Box::new(Numbered { seq: 3, attempt }));
+        let line = Line::Attempt(Box::new(Numbered {
+            seq: 3,
+            group: 1,
+            attempt,
+        }));
         let text = serde_json::to_string(&line).unwrap();
         assert!(
             text.starts_with(
-                r#"{"type":"attempt","seq":3,"time":"1970-01-01T00:00:00Z","pid":4312,"#
+                r#"{"type":"attempt","seq":3,"group":1,"time":"1970-01-01T00:00:00.000000000Z","pid":4312,"#
             ),
             "{text}"
         );
         let Line::Attempt(back) = serde_json::from_str(&text).unwrap() else {
             panic!("not an attempt: {text}")
         };
+        let attempt = &back.attempt;
         assert_eq!(
-            (back.seq, back.attempt.pid, back.attempt.operation),
+            (back.seq, attempt.process.pid, attempt.operation),
             (3, 4312, Operation::Delete)
         );
     }
 
     #[test]
     fn a_line_of_a_later_version_is_unknown_and_no_error() {
-        let line: Line = serde_json::from_str(r#"{"type":"group","count":9}"#).unwrap();
+        let line: Line = serde_json::from_str(r#"{"type":"portrait","count":9}"#).unwrap();
         assert!(matches!(line, Line::Unknown));
     }
 
     #[test]
-    fn long_command_lines_are_cut_on_a_character() {
-        let many = vec!["é".repeat(1500), "é".repeat(1500), "x".into()];
-        let kept = bounded(&many);
-        assert_eq!(kept.len(), 3);
-        assert_eq!(kept[1], format!("{}…", "é".repeat(548)));
-        assert_eq!(kept[2], "… and 1 more");
-        assert_eq!(bounded(&["a".into(), "b".into()]), ["a", "b"]);
+    fn long_command_lines_are_cut_on_a_character_and_the_loss_is_told() {
+        let mut many: Vec<Text> = ["é".repeat(1500), "é".repeat(1500), "x".into()]
+            .map(Text::from)
+            .to_vec();
+        assert_eq!(shorten(&mut many, 4097), 1904 + 1);
+        assert_eq!(many.len(), 2);
+        assert_eq!(many[1], "é".repeat(548).as_str());
+        let mut few: Vec<Text> = vec!["".into(), "b".into()];
+        assert_eq!((shorten(&mut few, 1), few.len()), (0, 2));
     }
 }

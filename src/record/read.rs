@@ -1,5 +1,6 @@
 //! Reading records back: which runs there are, one run's outline without reading all of it, and its lines.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,14 @@ pub struct RunFile {
     pub stamp: String,
     /// The run's id.
     pub run: String,
+}
+
+impl RunFile {
+    /// The file's name without its ending.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.stamp, self.run)
+    }
 }
 
 /// What a run's id may mean.
@@ -35,7 +44,7 @@ pub struct Outline {
     pub header: Option<Header>,
     /// None while the run goes on, and when it was cut short.
     pub footer: Option<Footer>,
-    /// Refused attempts; as long as there is no footer, those that were left to the wall with them.
+    /// Attempts; as long as there is no footer, as far as the last lines tell.
     pub attempts: u64,
 }
 
@@ -44,8 +53,10 @@ pub struct Outline {
 pub enum Entry {
     /// A whole line.
     Line(Line),
-    /// A line, numbered from 1, that is no event: cut by a crash, or spoiled.
+    /// A line, numbered from 1, that is no event.
     Damaged(usize),
+    /// The last line, numbered from 1, which has no end: it is being written, or was cut by a crash.
+    Torn(usize),
 }
 
 /// All runs in `dir`, newest first; none where there is no such folder.
@@ -134,20 +145,23 @@ pub fn outline(path: &Path) -> Result<Outline, RecordError> {
         footer: None,
         attempts: 0,
     };
+    let mut groups = HashMap::new();
+    let mut listed = 0;
     for line in tail.rsplit(|&byte| byte == b'\n') {
         match parse(line) {
             Some(Line::Footer(footer)) => {
                 outline.attempts = footer.attempts;
                 outline.footer = Some(footer);
-                break;
+                return Ok(outline);
             }
-            Some(Line::Attempt(numbered)) => {
-                outline.attempts = numbered.seq;
-                break;
+            Some(Line::Attempt(numbered)) => listed = listed.max(numbered.seq),
+            Some(Line::Group(group)) => {
+                groups.entry(group.id).or_insert(group.attempts);
             }
             _ => {}
         }
     }
+    outline.attempts = listed.max(groups.values().sum());
     Ok(outline)
 }
 
@@ -163,18 +177,15 @@ pub fn entries(
         path: path.clone(),
         source,
     })?;
-    let mut lines = BufReader::new(file).split(b'\n').enumerate();
+    let mut file = BufReader::new(file);
+    let mut number = 0;
     let mut over = false;
     Ok(std::iter::from_fn(move || {
         while !over {
-            let (index, line) = lines.next()?;
-            match line {
-                Ok(line) if line.is_empty() => {}
-                Ok(line) => {
-                    return Some(Ok(
-                        parse(&line).map_or(Entry::Damaged(index + 1), Entry::Line)
-                    ));
-                }
+            let mut line = Vec::new();
+            match file.read_until(b'\n', &mut line) {
+                Ok(0) => return None,
+                Ok(_) => {}
                 Err(source) => {
                     over = true;
                     return Some(Err(RecordError::Read {
@@ -182,6 +193,14 @@ pub fn entries(
                         source,
                     }));
                 }
+            }
+            number += 1;
+            let whole = line.last() == Some(&b'\n');
+            match parse(line.trim_ascii_end()) {
+                Some(line) => return Some(Ok(Entry::Line(line))),
+                None if !whole => return Some(Ok(Entry::Torn(number))),
+                None if line == b"\n" => {}
+                None => return Some(Ok(Entry::Damaged(number))),
             }
         }
         None
@@ -196,20 +215,22 @@ fn parse(line: &[u8]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Journal, Operation, RuleCount, Summary, samples};
+    use crate::record::{Journal, Operation, Recording, RuleCount, samples};
 
     /// A record of two attempts and a footer in a folder of its own.
     fn written() -> (tempfile::TempDir, PathBuf) {
         let top = tempfile::tempdir().unwrap();
-        let mut journal = Journal::new(top.path().to_owned(), samples::header());
-        let mut summary = Summary::default();
+        let mut journal = Journal::new(
+            top.path().to_owned(),
+            samples::header(),
+            Recording::default(),
+        );
         for name in ["auth.json", "settings.json"] {
             let attempt =
                 samples::attempt(1, Operation::Delete, &format!("/home/u/.pi/agent/{name}"));
             journal.attempt(&attempt).unwrap();
-            summary.count(&attempt);
         }
-        journal.finish(&summary, Some(0), Some(123)).unwrap();
+        journal.finish(Some(0), Some(123)).unwrap();
         let path = list(top.path()).unwrap()[0].path.clone();
         (top, path)
     }
@@ -220,7 +241,9 @@ mod tests {
             .map(|entry| match entry.unwrap() {
                 Entry::Line(Line::Header(_)) => 'H',
                 Entry::Line(Line::Attempt(_)) => 'A',
+                Entry::Line(Line::Group(_)) => 'G',
                 Entry::Line(Line::Footer(_)) => 'F',
+                Entry::Torn(_) => 'T',
                 Entry::Line(_) => '?',
                 Entry::Damaged(_) => 'X',
             })
@@ -230,7 +253,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         let (_top, path) = written();
-        assert_eq!(kinds(&path), "HAAF");
+        assert_eq!(kinds(&path), "HAAGF");
         let outline = outline(&path).unwrap();
         assert_eq!(outline.attempts, 2);
         assert_eq!(outline.header.unwrap().argv, ["npm", "test"]);
@@ -252,7 +275,7 @@ mod tests {
         let (_top, path) = written();
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
-        assert_eq!(kinds(&path), "HAAX");
+        assert_eq!(kinds(&path), "HAAGT");
         let outline = outline(&path).unwrap();
         assert_eq!((outline.attempts, outline.footer), (2, None));
     }
@@ -267,7 +290,7 @@ mod tests {
             .unwrap();
         bytes[at] = 0xff;
         fs::write(&path, bytes).unwrap();
-        assert_eq!(kinds(&path), "HAAF");
+        assert_eq!(kinds(&path), "HAAGF");
     }
 
     #[test]
@@ -276,7 +299,7 @@ mod tests {
         let text =
             fs::read_to_string(&path)
                 .unwrap()
-                .replacen(r#""version":1"#, r#""version":2"#, 1);
+                .replacen(r#""version":2"#, r#""version":3"#, 1);
         fs::write(&path, text).unwrap();
         assert_eq!(outline(&path).unwrap().header, None);
     }

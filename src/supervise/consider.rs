@@ -13,6 +13,7 @@ use super::observe::Observer;
 use super::perform::{Exactly, Outcome, perform, take};
 use super::quick;
 use super::receive::{Backing, Reply, Supervisor, Who};
+use super::report::Found;
 use super::resolve::Object;
 use super::scopes::Scope;
 use super::target::{Target, Trouble, UserNamespace};
@@ -205,8 +206,8 @@ impl Supervisor {
                 } else {
                     &verdict.first
                 };
-                let path = facts.as_ref().and_then(|facts| facts.path.clone());
-                self.refuse(case, verdict.territory, refusal, path, Errno::EACCES)
+                let found = facts.as_ref().and_then(Found::of);
+                self.refuse(case, verdict.territory, refusal, found, Errno::EACCES)
             }
         }
     }
@@ -214,7 +215,7 @@ impl Supervisor {
     fn perform(&self, case: &Case<'_>, action: &Action, verdicts: &[Verdict<'_>]) -> Reply {
         let found = verdicts
             .iter()
-            .find_map(|verdict| verdict.first.as_ref()?.path.clone());
+            .find_map(|verdict| Found::of(verdict.first.as_ref()?));
         // At add-only some files there are the run's own, and others are not.
         let exactly = if verdicts.iter().any(|verdict| verdict.is_at(Level::AddOnly)) {
             Exactly::TheObject

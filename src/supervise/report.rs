@@ -1,17 +1,47 @@
 //! Reporting: from a refusal to the attempt that the record keeps.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use super::calls::Call;
 use super::decide::{Reason, Refusal};
 use super::observe::Observer;
 use super::target::Target;
+use super::territory::Facts;
 use crate::plan::{Plan, RuleId};
-use crate::record::{Answer, Attempt, Parent, RuleNote};
+use crate::record::{ARGUMENT_BYTES, Answer, Attempt, ObjectKind, Process, RuleNote, Text};
 use crate::sys::Errno;
 use crate::sys::process::origin;
 
-const MOST_PARENTS: usize = 16;
+/// Parents that an attempt tells, the nearest ones.
+const MOST_PARENTS: usize = 32;
+
+/// What a call was about.
+pub struct Found {
+    path: PathBuf,
+    kind: Option<u32>,
+}
+
+impl Found {
+    /// What is known of it; none where its path is not.
+    pub fn of(facts: &Facts) -> Option<Self> {
+        Some(Self {
+            path: facts.path.clone()?,
+            kind: facts.kind,
+        })
+    }
+
+    fn object(&self) -> Option<ObjectKind> {
+        Some(match self.kind? {
+            libc::S_IFREG => ObjectKind::File,
+            libc::S_IFDIR => ObjectKind::Folder,
+            libc::S_IFLNK => ObjectKind::Link,
+            _ => ObjectKind::Other,
+        })
+    }
+}
 
 /// Describes a refusal.
 pub fn describe(
@@ -19,21 +49,20 @@ pub fn describe(
     observer: &Observer<'_>,
     call: &Call,
     refusal: &Refusal,
-    found: Option<&Path>,
+    found: Option<Found>,
     answer: Answer,
     errno: Errno,
 ) -> Attempt {
-    let process = process(observer.target);
+    let (process, parents) = family(observer.target);
     Attempt {
         time: jiff::Timestamp::now(),
-        pid: process.pid,
-        executable: process.executable,
-        arguments: process.arguments,
-        parents: process.parents,
+        process,
+        parents,
         syscall: call.name.to_owned(),
         operation: refusal.operation,
         asked: observer.asked.clone(),
-        found: found.map(|path| path.to_string_lossy().into_owned()),
+        object: found.as_ref().and_then(Found::object),
+        found: found.map(|found| found.path.as_path().into()),
         rule: refusal.rule.map(|rule| note(plan, rule)),
         because: because(refusal.reason).map(str::to_owned),
         answer,
@@ -74,35 +103,65 @@ fn errno_name(errno: Errno) -> String {
     format!("{errno:?}")
 }
 
-struct Process {
-    pid: i32,
-    executable: String,
-    arguments: Vec<String>,
-    parents: Vec<Parent>,
+/// How long what is known of a process counts: it may become another program at any time.
+const FRESH: Duration = Duration::from_millis(50);
+/// Processes that a thread remembers.
+const MOST_KNOWN: usize = 128;
+
+thread_local! {
+    /// Processes of late, so that a flood of attempts does not read the same files again and again.
+    static KNOWN: RefCell<HashMap<(i32, u64), (Instant, Process)>> = RefCell::new(HashMap::new());
 }
 
-fn process(target: &Target) -> Process {
-    let status = target.status().cloned().unwrap_or_default();
-    let pid = if status.tgid == 0 {
-        target.tid
-    } else {
-        status.tgid
-    };
+/// The process that calls, and its parents up to guard's own.
+fn family(target: &Target) -> (Process, Vec<Process>) {
+    let pid = target.status().map_or(target.tid, |status| status.tgid);
+    let own = std::process::id() as i32;
+    let (mut above, started) = origin(pid).unwrap_or_default();
+    let process = known(pid, started);
+    let mut parents = Vec::new();
+    while above > 1 && above != own && parents.len() < MOST_PARENTS {
+        let (next, started) = origin(above).unwrap_or_default();
+        parents.push(known(above, started));
+        above = next;
+    }
+    (process, parents)
+}
+
+fn known(pid: i32, started: u64) -> Process {
+    let now = Instant::now();
+    KNOWN.with_borrow_mut(|known| {
+        if let Some((since, process)) = known.get(&(pid, started))
+            && now.duration_since(*since) < FRESH
+        {
+            return process.clone();
+        }
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        let process = read(pid, started);
+        known.insert((pid, started), (now, process.clone()));
+        process
+    })
+}
+
+fn read(pid: i32, started: u64) -> Process {
     let executable = std::fs::read_link(format!("/proc/{pid}/exe"))
-        .map_or_else(|_| name(pid), |path| path.to_string_lossy().into_owned());
+        .map_or_else(|_| name(pid), |path| path.as_path().into());
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let arguments = words(&arguments);
     Process {
         pid,
+        started,
         executable,
-        arguments,
-        parents: parents(status.parent),
+        arguments: words(&arguments),
+        arguments_cut: 0,
     }
+    .shortened(ARGUMENT_BYTES)
 }
 
 /// The arguments of a process as /proc has them, each ended by a zero byte. A process that gives itself a title (node,
 /// postgres) fills the room of its arguments with zeros: those are no empty arguments.
-fn words(cmdline: &[u8]) -> Vec<String> {
+fn words(cmdline: &[u8]) -> Vec<Text> {
     let kept = cmdline.strip_suffix(b"\0").unwrap_or(cmdline);
     let kept = if kept.ends_with(b"\0\0") {
         let end = kept
@@ -113,30 +172,12 @@ fn words(cmdline: &[u8]) -> Vec<String> {
     } else {
         kept
     };
-    kept.split(|byte| *byte == 0)
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect()
+    kept.split(|byte| *byte == 0).map(Text::from).collect()
 }
 
-fn name(pid: i32) -> String {
-    std::fs::read_to_string(format!("/proc/{pid}/comm"))
-        .unwrap_or_default()
-        .trim_end()
-        .to_owned()
-}
-
-fn parents(first: i32) -> Vec<Parent> {
-    let own = std::process::id() as i32;
-    let mut parents = Vec::new();
-    let mut pid = first;
-    while pid > 1 && pid != own && parents.len() < MOST_PARENTS {
-        parents.push(Parent {
-            pid,
-            name: name(pid),
-        });
-        pid = origin(pid).map_or(0, |(parent, _)| parent);
-    }
-    parents
+fn name(pid: i32) -> Text {
+    let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_ascii_end().into()
 }
 
 #[cfg(test)]

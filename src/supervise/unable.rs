@@ -1,14 +1,13 @@
 //! The answers that need no decision: a call that could not be looked at, one that is refused under every policy, and how a
 //! refusal is told.
 
-use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use super::calls::{Call, Kind};
 use super::consider::{Case, failed};
 use super::decide::{Reason, Refusal, Which};
 use super::receive::{Backing, Reply, Supervisor, Voice};
-use super::report::describe;
+use super::report::{Found, describe};
 use super::target::{Trouble, UserNamespace};
 use super::territory::Territory;
 use crate::record::{Answer, Operation};
@@ -100,7 +99,7 @@ impl Supervisor {
         &self,
         case: &Case<'_>,
         reason: Reason,
-        found: Option<PathBuf>,
+        found: Option<Found>,
     ) -> Reply {
         if !self.listener.is_waiting(case.id) {
             return Reply::Nothing;
@@ -114,7 +113,7 @@ impl Supervisor {
         case: &Case<'_>,
         territory: &Territory,
         refusal: &Refusal,
-        found: Option<PathBuf>,
+        found: Option<Found>,
         errno: Errno,
     ) -> Reply {
         self.tell(case, territory, refusal, found, Answer::Refused, errno);
@@ -126,7 +125,7 @@ impl Supervisor {
         case: &Case<'_>,
         territory: &Territory,
         refusal: &Refusal,
-        found: Option<PathBuf>,
+        found: Option<Found>,
         answer: Answer,
         errno: Errno,
     ) {
@@ -135,7 +134,7 @@ impl Supervisor {
             &case.observer,
             case.call,
             refusal,
-            found.as_deref(),
+            found,
             answer,
             errno,
         );

@@ -21,21 +21,21 @@ fn a_record_that_cannot_be_written() {
     let rows = [
         Row {
             name: "a full disk",
-            before: "mount -t tmpfs -o size=64k,mode=777 none $O",
+            before: "mount -t tmpfs -o size=12k,mode=777 none $O",
             during: "",
-            said: "refusing goes on without a whole record",
+            said: "is kept in memory and tried again",
         },
         Row {
             name: "no room at all",
             before: "mount -t tmpfs -o size=4k,nr_inodes=2,mode=777 none $O",
             during: "",
-            said: "refusing goes on without a whole record",
+            said: "is kept in memory and tried again",
         },
         Row {
             name: "read-only",
             before: "mount -t tmpfs -o ro none $O",
             during: "",
-            said: "refusing goes on without a whole record",
+            said: "is kept in memory and tried again",
         },
         Row {
             name: "removed meanwhile",

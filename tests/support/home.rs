@@ -308,21 +308,22 @@ impl Home {
         self.path.join(".local/state/guard/runs")
     }
 
-    /// Every attempt in every record of this home: the objects that have a system call and an operation.
-    pub fn attempts(&self) -> Vec<serde_json::Value> {
-        let mut files: Vec<PathBuf> = fs::read_dir(self.runs_folder())
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|e| e.path())
+    /// The records in it, the oldest first.
+    pub fn records(&self) -> Vec<PathBuf> {
+        let found = fs::read_dir(self.runs_folder()).into_iter().flatten();
+        let mut files: Vec<PathBuf> = found
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
             .collect();
         files.sort();
+        files
+    }
+
+    /// Every attempt in every record of this home: the objects that have a system call and an operation.
+    pub fn attempts(&self) -> Vec<serde_json::Value> {
         let mut found = Vec::new();
-        for file in files
-            .iter()
-            .filter(|f| f.extension().is_some_and(|e| e == "jsonl"))
-        {
-            for line in super::read_text(file).lines() {
+        for file in self.records() {
+            for line in super::read_text(&file).lines() {
                 match serde_json::from_str(line) {
                     Ok(value) => collect_attempts(&value, &mut found),
                     Err(e) => panic!("{}: not JSON: {e}: {line}", file.display()),

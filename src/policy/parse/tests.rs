@@ -14,6 +14,7 @@ fn the_whole_language() {
         include = ["codex"]
         default = "no-delete"
         fail-on-attempt = true
+        record = { keep-runs = 20, list-attempts = 100 }
         [paths]
         "~/b" = "add-only"
         "~/a" = { level = "read-only", why = "keys" }
@@ -24,6 +25,14 @@ fn the_whole_language() {
     assert_eq!(
         (policy.name.as_str(), policy.default, policy.on_attempt),
         ("my.toml", Level::NoDelete, OnAttempt::Fail)
+    );
+    assert_eq!(
+        policy.record,
+        Some(Recording {
+            runs: 20,
+            days: 180,
+            listed: 100,
+        })
     );
     let own: Vec<_> = policy
         .rules
@@ -43,7 +52,7 @@ fn the_whole_language() {
         policy.rules[1].origin,
         Origin {
             file: "my.toml".into(),
-            line: 8,
+            line: 9,
             column: 9
         }
     );
@@ -126,6 +135,14 @@ fn every_error_has_its_place_and_the_nearest_word() {
         (
             "version = 1\nfail-on-attempt = 1".into(),
             "2:19: \"fail-on-attempt\" must be true or false, not integer",
+        ),
+        (
+            "version = 1\n[record]\nkeep-days = -1".into(),
+            "3:13: \"keep-days\" must be a number from 0 to 4294967295, not integer",
+        ),
+        (
+            "version = 1\n[record]\nkeep-day = 1".into(),
+            "3:1: unknown key \"keep-day\"; did you mean \"keep-days\"?",
         ),
         (
             "version = 1\npaths = 1".into(),

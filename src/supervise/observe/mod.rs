@@ -9,6 +9,7 @@ use super::calls::{At, Call, Dir, Follow, Kind};
 use super::limits::room_for_descriptor;
 use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
 use super::target::{Target, Trouble};
+use crate::record::Text;
 use crate::sys::Errno;
 use crate::sys::file::{OpenHow, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, RESOLVE_KNOWN};
 
@@ -25,7 +26,7 @@ pub struct Observer<'a> {
     /// The registers.
     pub arguments: [u64; 6],
     /// The paths, as given, for the record.
-    pub asked: Vec<String>,
+    pub asked: Vec<Text>,
 }
 
 impl Observer<'_> {
@@ -163,7 +164,7 @@ impl Observer<'_> {
 
     fn path(&mut self, index: u8) -> Result<CString, Trouble> {
         let path = self.target.string(self.arguments[index as usize])?;
-        self.asked.push(path.to_string_lossy().into_owned());
+        self.asked.push(path.to_bytes().into());
         Ok(path)
     }
 
@@ -175,7 +176,7 @@ impl Observer<'_> {
     /// What a descriptor holds; one that only names a place (`O_PATH`) is good for nothing here.
     fn descriptor(&mut self, index: u8) -> Result<Object, Trouble> {
         let number = self.int(index);
-        self.asked.push(format!("fd {number}"));
+        self.asked.push(format!("fd {number}").into());
         let object = self.target.descriptor(number)?;
         if self.target.only_names(number) {
             Err(Trouble::Fault(Errno::EBADF))
@@ -356,7 +357,7 @@ impl Observer<'_> {
             .position(|byte| *byte == 0)
             .map_or(length, |end| PATH + end);
         let path = CString::new(&bytes[PATH..end]).map_err(|_| Trouble::Own(Errno::EINVAL))?;
-        self.asked.push(path.to_string_lossy().into_owned());
+        self.asked.push(path.to_bytes().into());
         let (spot, trail) = walk_with_trail(self.target, Base(libc::AT_FDCWD), &path)?;
         Ok(Action::Bind(Binding {
             socket: socket as i32,
