@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Failure, surroundings};
 use crate::launch::{Found, Resolve};
 use crate::plan::{Host, Plan};
-use crate::policy::{Level, OnAttempt, Policy, Rule, Search, discover, of_workspace};
+use crate::policy::{Level, OnAttempt, Policy, Recording, Rule, Search, discover, of_workspace};
 
 /// A policy met with this machine.
 pub struct Loaded {
@@ -14,6 +14,9 @@ pub struct Loaded {
     pub plan: Plan,
     /// What a refusal does to the exit status.
     pub on_attempt: OnAttempt,
+    /// What records hold, and which stay. Not the workspace's own policy says it: what a program may write could else remove
+    /// records.
+    pub record: Recording,
     /// Finds the workspace of a command that goes to one in the home directory, where guard was not started in one.
     pub workspace: Option<Resolve>,
 }
@@ -44,6 +47,7 @@ pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
     let closed = plan.closed_in_workspace().filter(|_| outside);
     Ok(Loaded {
         on_attempt: plan.on_attempt,
+        record: found.base.record.unwrap_or_default(),
         plan,
         workspace: closed.map(|closed| resolve_elsewhere(found.base, closed, host, home)),
     })

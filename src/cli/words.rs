@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use crate::launch::with_causes as chain;
+use crate::record::Text;
 
 /// Characters of a path that a message shows.
 const PATH_CHARACTERS: usize = 240;
@@ -30,13 +31,13 @@ impl Homes {
     }
 
     /// A command line for people, as a shell would take it as far as that is possible.
-    pub fn command(&self, arguments: &[String]) -> String {
+    pub fn command(&self, arguments: &[Text]) -> String {
         let mut line = String::new();
         for argument in arguments {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(&word(&self.tilde(argument)));
+            line.push_str(&word(&self.tilde(&argument.shown())));
             if line.len() > 8 * COMMAND_CHARACTERS {
                 break;
             }
@@ -150,7 +151,7 @@ mod tests {
             homes().command(
                 &arguments
                     .iter()
-                    .map(ToString::to_string)
+                    .map(|&argument| Text::from(argument))
                     .collect::<Vec<_>>(),
             )
         };

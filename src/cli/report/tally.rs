@@ -10,17 +10,17 @@ const ROOTS: usize = 4;
 /// `214 attempts refused in 1 recursive delete under ~/.pi/agent`.
 pub fn tally(summary: &Summary) -> String {
     let attempts = counted(summary.attempts(), "attempt");
-    match summary.roots() {
+    match summary.roots().as_slice() {
         [] => format!("{attempts} refused"),
-        [root] => format!("{attempts} refused {}", shape(root)),
+        [root] => format!("{attempts} refused {}", shape(summary, root)),
         roots => {
             let mut parts: Vec<_> = roots
                 .iter()
                 .take(ROOTS)
-                .map(|root| format!("{} {}", root.attempts(), shape(root)))
+                .map(|root| format!("{} {}", root.attempts(), shape(summary, root)))
                 .collect();
             if let Some(rest) = roots.get(ROOTS..).filter(|rest| !rest.is_empty()) {
-                let count: u64 = rest.iter().map(Root::attempts).sum();
+                let count: u64 = rest.iter().map(|root| root.attempts()).sum();
                 parts.push(format!(
                     "{count} under {}",
                     counted(rest.len() as u64, "other rule")
@@ -32,9 +32,9 @@ pub fn tally(summary: &Summary) -> String {
 }
 
 /// `in 1 recursive delete under ~/.pi/agent`, `(2 delete, 1 write) under ~/.codex`.
-fn shape(root: &Root) -> String {
-    let how = match root.recursive_deletes() {
-        Some(count) => format!("in {}", counted(count as u64, "recursive delete")),
+fn shape(summary: &Summary, root: &Root) -> String {
+    let how = match summary.recursive_deletes(root) {
+        Some(count) => format!("in {}", counted(count, "recursive delete")),
         None => format!("({})", operations(root)),
     };
     match &root.scope {
@@ -68,7 +68,7 @@ mod tests {
     use crate::record::samples::{attempt, rule};
 
     fn counted_up(attempts: &[(i32, Operation, Option<&str>)]) -> String {
-        let mut summary = Summary::default();
+        let mut summary = Summary::new(8);
         for &(pid, operation, path) in attempts {
             let mut attempt = attempt(pid, operation, "/x");
             attempt.rule = path.map(rule);
@@ -98,7 +98,7 @@ mod tests {
         several.extend([(3, Write, Some("**/*.keystore")), (3, Forbidden, None)]);
         assert_eq!(
             counted_up(&several),
-            "8 attempts refused: 6 in 2 recursive deletes under ~/.pi/agent, 1 (write) matching **/*.keystore, \
+            "8 attempts refused: 6 in 1 recursive delete under ~/.pi/agent, 1 (write) matching **/*.keystore, \
              1 (forbidden call) that no policy allows"
         );
         let many = ["~/1", "~/2", "~/3", "~/4", "~/5", "~/6"].map(|path| (1, Create, Some(path)));
