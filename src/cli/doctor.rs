@@ -2,15 +2,42 @@
 
 use std::io::Write;
 
-use super::Failure;
+use clap::Args;
+
 use super::words::visible;
+use super::{Failure, demo};
 use crate::launch::{Capability, Need, probe};
 
-/// Prints every capability. Succeeds when nothing that is required is missing.
-pub fn main(out: &mut dyn Write) -> Result<i32, Failure> {
+/// What `guard doctor` is asked.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Play the accident under guard as well, in a throw-away home, and fail unless it is prevented and recorded
+    #[arg(long)]
+    strict: bool,
+}
+
+/// Prints every capability. Succeeds when nothing that is required is missing, and the trial, where it is asked for, ends as
+/// it should.
+pub fn main(arguments: &DoctorArgs, out: &mut dyn Write) -> Result<i32, Failure> {
     let capabilities = probe();
-    let (status, verdict) = verdict(&capabilities);
+    let (mut status, verdict) = verdict(&capabilities);
     writeln!(out, "{}\n{verdict}", table(&capabilities))?;
+    if arguments.strict {
+        match demo::trial()? {
+            Ok(()) => writeln!(
+                out,
+                "A trial run was stopped from removing what is protected, and its attempts are in its record."
+            )?,
+            Err(why) => {
+                status = 1;
+                writeln!(
+                    out,
+                    "A trial run did not go as it should: {}",
+                    visible(&why)
+                )?;
+            }
+        }
+    }
     Ok(status)
 }
 

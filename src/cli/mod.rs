@@ -56,7 +56,7 @@ enum Command {
     /// Show what was tried: all runs, newest first, or the attempts of one
     Log(log::LogArgs),
     /// Show what this machine can enforce, each item proved by trying it
-    Doctor,
+    Doctor(doctor::DoctorArgs),
     /// Show the accident that guard was made for, in two throw-away homes: unguarded and guarded
     Demo,
     /// The teardown of the accident; for `guard demo` alone
@@ -78,6 +78,9 @@ struct RunArgs {
     /// Start the command even where not all that the policy asks can be enforced; says and records what is missing
     #[arg(long)]
     best_effort: bool,
+    /// Write a report when the command has ended: junit=FILE or sarif=FILE; may be given several times
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report::ci::parse)]
+    report: Vec<report::ci::Report>,
     /// The command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -120,7 +123,7 @@ pub fn main() -> ExitCode {
         Some(Command::Check(check)) => print(|out| check::main(&check, out)),
         Some(Command::Explain(explain)) => print(|out| explain::main(&explain, out)),
         Some(Command::Log(log)) => print(|out| log::main(&log, out)),
-        Some(Command::Doctor) => print(doctor::main),
+        Some(Command::Doctor(doctor)) => print(|out| doctor::main(&doctor, out)),
         Some(Command::Demo) => print(demo::main),
     }
 }

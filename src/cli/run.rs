@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::report::{Report, Setup, notice};
+use super::report::ci::Github;
+use super::report::{Continuous, Report, Setup, notice};
 use super::words::chain;
 use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
 use crate::launch::{self, Effort, Request};
 use crate::plan::Plan;
 use crate::policy::OnAttempt;
-use crate::record::{Header, Journal, VERSION, bounded};
+use crate::record::{ARGUMENT_BYTES, Header, Journal, Text, VERSION, shorten};
 
 /// Runs a command. Returns guard's exit status.
 pub fn main(arguments: &RunArgs) -> i32 {
@@ -41,13 +42,39 @@ pub fn main(arguments: &RunArgs) -> i32 {
     for text in &loaded.plan.notices {
         say(&notice(text));
     }
-    let journal = Journal::new(runs, header(&loaded.plan, &arguments.command, effort));
+    let mut reports = arguments.report.clone();
+    for report in &mut reports {
+        if let Err(error) = report.prepare() {
+            let path = report.path.to_string_lossy();
+            return refuse(
+                &format!("cannot write the report {path}: {error}"),
+                EXIT_GUARD,
+            );
+        }
+    }
+    let journal = Journal::new(
+        runs,
+        header(&loaded.plan, &arguments.command, effort),
+        loaded.record,
+    );
     let homes = surroundings::homes();
+    let argv: Vec<Text> = arguments
+        .command
+        .iter()
+        .map(|it| it.as_os_str().into())
+        .collect();
+    let command = homes.command(&argv);
     let report = Report::new(Setup {
         journal,
         homes,
         on_attempt,
         effort,
+        ci: Continuous {
+            reports,
+            github: Github::detect(),
+            command,
+            cwd: std::env::current_dir().unwrap_or_default(),
+        },
     });
     let request = Request {
         plan: loaded.plan,
@@ -79,19 +106,18 @@ fn refuse(why: &str, status: i32) -> i32 {
 }
 
 fn header(plan: &Plan, command: &[OsString], effort: Effort) -> Header {
-    let argv: Vec<_> = command
-        .iter()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let mut argv: Vec<Text> = command.iter().map(|it| it.as_os_str().into()).collect();
+    let _told_by_the_process = shorten(&mut argv, ARGUMENT_BYTES);
     Header {
         version: VERSION,
         run: String::new(),
+        token: String::new(),
         time: Timestamp::now(),
-        argv: bounded(&argv),
+        argv,
         cwd: std::env::current_dir()
             .unwrap_or_else(|_| PathBuf::new())
-            .to_string_lossy()
-            .into_owned(),
+            .as_path()
+            .into(),
         uid: surroundings::uid().unwrap_or(u32::MAX),
         user: surroundings::user(),
         policy: plan.policy.clone(),

@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 
 use super::words::visible;
 use super::{EXIT_GUARD, Failure};
+use crate::record::list;
 
 use home::{FILES, Fate, SESSION};
 pub use teardown::main as teardown_main;
@@ -44,17 +45,7 @@ pub fn main(out: &mut dyn Write) -> Result<i32, Failure> {
 
     let guarded = stage.home("guarded");
     writeln!(out, "\nWith guard:\n\n    $ guard -- npm test")?;
-    let exe = stage.exe.as_os_str();
-    let session = guarded.join(SESSION);
-    let arguments: [&OsStr; 6] = [
-        "--policy".as_ref(),
-        "default".as_ref(),
-        "--".as_ref(),
-        exe,
-        TEARDOWN.as_ref(),
-        session.as_os_str(),
-    ];
-    let done = stage.run(&guarded, &arguments)?;
+    let done = stage.teardown()?;
     show(out, &done)?;
     if done.status.code() == Some(EXIT_GUARD) {
         writeln!(
@@ -78,6 +69,24 @@ pub fn main(out: &mut dyn Write) -> Result<i32, Failure> {
     Ok(status)
 }
 
+/// Plays the accident under guard, and tells what is wrong with how it ends: in words, where it is not prevented and
+/// recorded.
+pub fn trial() -> Result<Result<(), String>, Failure> {
+    let stage = Stage::set()
+        .map_err(|error| Failure::Words(format!("cannot set up a throw-away home: {error}")))?;
+    let done = stage.teardown()?;
+    let home = stage.home("guarded");
+    let recorded = list(&home.join(".local/state/guard/runs"))?.len() == 1;
+    Ok(match done.status.code() {
+        Some(EXIT_GUARD) => Err(String::from_utf8_lossy(&done.stderr).trim().to_owned()),
+        _ if home::fates(&home).iter().any(|fate| *fate != Fate::Kept) => {
+            Err("protected files were lost".into())
+        }
+        _ if !recorded => Err("there is no record of it".into()),
+        _ => Ok(()),
+    })
+}
+
 /// The folder that holds both homes; removed when dropped.
 struct Stage {
     top: PathBuf,
@@ -96,6 +105,21 @@ impl Stage {
         }
         std::fs::create_dir(stage.top.join("project"))?;
         Ok(stage)
+    }
+
+    /// The teardown under guard.
+    fn teardown(&self) -> Result<Output, Failure> {
+        let guarded = self.home("guarded");
+        let session = guarded.join(SESSION);
+        let arguments: [&OsStr; 6] = [
+            "--policy".as_ref(),
+            "default".as_ref(),
+            "--".as_ref(),
+            self.exe.as_os_str(),
+            TEARDOWN.as_ref(),
+            session.as_os_str(),
+        ];
+        self.run(&guarded, &arguments)
     }
 
     fn home(&self, name: &str) -> PathBuf {

@@ -1,17 +1,21 @@
 //! What a run says while it goes on and at its end, and what it puts on record. Runs inside the supervisor.
 
+pub mod ci;
 mod speaker;
 mod tally;
 pub mod wording;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::cli::EXIT_REFUSED;
 use crate::cli::words::{Homes, chain, visible};
 use crate::launch::{Effort, Observer, Voice};
 use crate::policy::OnAttempt;
-use crate::record::{Answer, Attempt, Journal, RecordError, Scope, Summary, Weight};
+use crate::record::{Answer, Attempt, Journal, RecordError, Scope, Weight};
 
+use ci::{Github, Outcome};
 use speaker::Speaker;
 
 /// Pairs of process and rule that are announced one by one.
@@ -27,16 +31,30 @@ pub struct Setup {
     pub on_attempt: OnAttempt,
     /// Whether all that the policy asks is enforced.
     pub effort: Effort,
+    /// What continuous integration is told.
+    pub ci: Continuous,
+}
+
+/// What continuous integration is told when the command has ended.
+#[derive(Default)]
+pub struct Continuous {
+    /// Files to write.
+    pub reports: Vec<ci::Report>,
+    /// The step of a workflow, if guard runs in one.
+    pub github: Option<Github>,
+    /// The command, for people.
+    pub command: String,
+    /// The directory in which it was started.
+    pub cwd: PathBuf,
 }
 
 /// Tells people and the record what a run tries.
 pub struct Report {
     setup: Setup,
     speaker: Speaker,
-    summary: Summary,
     announced: HashSet<(i32, Scope)>,
     announcing: Announcing,
-    record: Recording,
+    complaint: Complaint,
     /// The command's status and guard's, once the command has ended.
     ended: Option<(i32, i32)>,
 }
@@ -47,11 +65,11 @@ enum Announcing {
     NoMore,
 }
 
+/// Whether it was said that the record cannot be written.
 #[derive(PartialEq, Eq)]
-enum Recording {
-    Whole,
-    /// Something is missing from it.
-    Broken,
+enum Complaint {
+    Made,
+    None,
 }
 
 impl Report {
@@ -64,30 +82,31 @@ impl Report {
         Self {
             setup,
             speaker,
-            summary: Summary::default(),
             announced: HashSet::new(),
             announcing: Announcing::Each,
-            record: Recording::Whole,
+            complaint: Complaint::None,
             ended: None,
         }
     }
 
-    /// Notes that the record has a gap; says so the first time.
+    /// Says the first time that the record cannot be written. What could not be written is kept, and tried again.
     fn recorded(&mut self, result: Result<(), RecordError>) {
         let Err(error) = result else { return };
         tracing::warn!(error = chain(&error), "record");
-        if self.record == Recording::Whole {
-            self.record = Recording::Broken;
+        if self.complaint == Complaint::None {
+            self.complaint = Complaint::Made;
             let why = visible(&chain(&error));
             self.speaker.say(format!(
-                "guard: {why}; refusing goes on without a whole record\n"
+                "guard: {why}; refusing goes on, and what is to be recorded is kept in memory and tried again\n"
             ));
         }
     }
 
     fn announce(&mut self, attempt: &Attempt) {
         if self.announcing == Announcing::NoMore
-            || !self.announced.insert((attempt.pid, Scope::of(attempt)))
+            || !self
+                .announced
+                .insert((attempt.process.pid, Scope::of(attempt)))
         {
             return;
         }
@@ -104,15 +123,16 @@ impl Report {
 
     /// The last line.
     fn summing_up(&self) -> String {
-        let tally = tally::tally(&self.summary);
+        let tally = tally::tally(self.setup.journal.summary());
         let lost = match self.setup.effort {
             Effort::Strict => "; nothing was lost",
             Effort::BestEffort => "; not everything that the policy asks was enforced",
         };
-        let details = match (self.setup.journal.run(), &self.record) {
-            (Some(run), Recording::Whole) => format!("Details: guard log {run}"),
-            (Some(run), Recording::Broken) => format!("Details, not complete: guard log {run}"),
-            (None, _) if self.setup.journal.is_elsewhere() => {
+        let journal = &self.setup.journal;
+        let details = match (journal.run(), journal.is_whole()) {
+            (Some(run), true) => format!("Details: guard log {run}"),
+            (Some(run), false) => format!("Details, not complete: guard log {run}"),
+            (None, _) if journal.is_elsewhere() => {
                 "Details are in the record of the guard around this one".into()
             }
             (None, _) => "There is no record of them".into(),
@@ -120,8 +140,43 @@ impl Report {
         format!("guard: {tally}{lost}. {details}\n")
     }
 
+    /// Tells continuous integration.
+    fn report(&mut self, status: i32) {
+        let Setup {
+            journal, homes, ci, ..
+        } = &self.setup;
+        let outcome = Outcome {
+            summary: journal.summary(),
+            homes,
+            command: &ci.command,
+            cwd: &ci.cwd,
+            status,
+            run: journal.run(),
+        };
+        let mut said = String::new();
+        for report in &ci.reports {
+            if let Err(error) = report.write(&outcome) {
+                let path = report.path.to_string_lossy();
+                said.push_str(&notice(&format!("cannot write the report {path}: {error}")));
+            }
+        }
+        // A guard inside another leaves it to that one, which knows of both.
+        if let Some(github) = ci.github.as_ref().filter(|_| !journal.is_elsewhere()) {
+            said.push_str(&Github::annotations(&outcome));
+            if let Err(error) = github.summarise(&outcome) {
+                said.push_str(&notice(&format!(
+                    "cannot write the step's summary: {error}"
+                )));
+            }
+        }
+        if !said.is_empty() {
+            self.speaker.say(said);
+        }
+    }
+
     fn exit_status(&self, status: i32) -> i32 {
-        let something = self.summary.attempts() > 0 || self.record == Recording::Broken;
+        let journal = &self.setup.journal;
+        let something = journal.summary().attempts() > 0 || !journal.is_whole();
         if status == 0 && something && self.setup.on_attempt == OnAttempt::Fail {
             EXIT_REFUSED
         } else {
@@ -140,7 +195,6 @@ impl Observer for Report {
     }
 
     fn refused(&mut self, attempt: &Attempt, voice: Voice) {
-        self.summary.count(attempt);
         let here = voice == Voice::Here && attempt.answer == Answer::Refused;
         if self.ended.is_none() && here {
             self.announce(attempt);
@@ -160,9 +214,11 @@ impl Observer for Report {
     }
 
     fn command_ended(&mut self, status: i32) -> i32 {
+        let written = self.setup.journal.catch_up();
+        self.recorded(written);
         let exit = self.exit_status(status);
         self.ended = Some((status, exit));
-        if self.summary.attempts() > 0 {
+        if self.setup.journal.summary().attempts() > 0 {
             self.speaker.say(self.summing_up());
         }
         if exit != status {
@@ -170,13 +226,23 @@ impl Observer for Report {
                 "guard: the command itself succeeded; exit status {exit} says that it tried what was refused\n"
             ));
         }
+        self.report(status);
         self.speaker.end();
         exit
     }
 
     fn finished(&mut self) {
         let (status, exit) = self.ended.unzip();
-        let written = self.setup.journal.finish(&self.summary, status, exit);
+        let written = self.setup.journal.finish(status, exit);
+        self.recorded(written);
+    }
+
+    fn due(&self) -> Option<Duration> {
+        self.setup.journal.due()
+    }
+
+    fn catch_up(&mut self) {
+        let written = self.setup.journal.catch_up();
         self.recorded(written);
     }
 }
@@ -190,14 +256,14 @@ pub fn notice(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::speaker::tests::Heard;
     use super::*;
-    use crate::record::{Entry, Line, Operation, entries, list, samples};
+    use crate::record::{Entry, Line, Operation, Recording, entries, list, samples};
 
     fn report(dir: PathBuf, heard: &Heard, on_attempt: OnAttempt, effort: Effort) -> Report {
-        let journal = Journal::new(dir, samples::header());
+        let journal = Journal::new(dir, samples::header(), Recording::default());
         let homes = Homes::new(Path::new("/home/u"));
         Report::with_speaker(
             Setup {
@@ -205,6 +271,7 @@ mod tests {
                 homes,
                 on_attempt,
                 effort,
+                ci: Continuous::default(),
             },
             heard.speaker(),
         )
@@ -313,11 +380,12 @@ mod tests {
             1
         );
         assert!(
-            text.contains("guard: 14 attempts refused (delete) under ~/.pi/agent;"),
+            text.contains("guard: 14 attempts refused in 1 recursive delete under ~/.pi/agent;"),
             "{text}"
         );
         let path = list(top.path()).unwrap()[0].path.clone();
-        assert_eq!(entries(&path).unwrap().count(), 15);
+        // The siblings are one group, of which eight attempts have a line.
+        assert_eq!(entries(&path).unwrap().count(), 1 + 8);
     }
 
     #[test]
@@ -336,8 +404,7 @@ mod tests {
         assert_eq!(report.command_ended(0), 123);
         let text = heard.text();
         assert_eq!(
-            text.matches("refusing goes on without a whole record\n")
-                .count(),
+            text.matches("is kept in memory and tried again\n").count(),
             1
         );
         assert!(

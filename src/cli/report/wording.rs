@@ -1,13 +1,13 @@
 //! The sentences about a refused call. People read them, and models: what happened, by which rule, what to look at.
 
-use crate::cli::words::{Homes, visible, word};
+use crate::cli::words::{Homes, counted, visible, word};
 use crate::plan::Column;
 use crate::policy::shipped::BUILT_IN;
-use crate::record::{Attempt, Operation, RuleNote, Scope};
+use crate::record::{Answer, Attempt, Group, GroupKind, Operation, Process, RuleNote, Scope};
 
 /// The two lines about a refused call.
 pub fn refusal(attempt: &Attempt, homes: &Homes) -> String {
-    let who = process(attempt, homes);
+    let who = process(&attempt.process, homes);
     let what = action(attempt);
     let because = attempt
         .because
@@ -113,22 +113,33 @@ pub fn rule_and_place(rule: &RuleNote) -> String {
 }
 
 /// `node (pid 4312, `node --test create.test.js`)`.
-pub fn process(attempt: &Attempt, homes: &Homes) -> String {
-    let name = [&attempt.executable]
-        .into_iter()
-        .chain(attempt.arguments.first())
-        .filter_map(|path| path.rsplit('/').next())
-        .find(|name| !name.is_empty())
-        .map_or_else(|| "a process".into(), visible);
-    if attempt.arguments.is_empty() {
-        format!("{name} (pid {})", attempt.pid)
+pub fn process(process: &Process, homes: &Homes) -> String {
+    let name = name(process);
+    if process.arguments.is_empty() {
+        format!("{name} (pid {})", process.pid)
     } else {
         format!(
             "{name} (pid {}, `{}`)",
-            attempt.pid,
-            homes.command(&attempt.arguments)
+            process.pid,
+            homes.command(&process.arguments)
         )
     }
+}
+
+/// `node`: the last part of the executable's path, else of the first argument.
+pub fn name(process: &Process) -> String {
+    [&process.executable]
+        .into_iter()
+        .chain(process.arguments.first())
+        .map(|path| {
+            path.shown()
+                .rsplit('/')
+                .next()
+                .map(visible)
+                .unwrap_or_default()
+        })
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| "a process".into())
 }
 
 /// What the call would have done, as it follows "may not".
@@ -167,20 +178,86 @@ fn object(attempt: &Attempt, homes: &Homes) -> Option<String> {
         .found
         .as_ref()
         .or(attempt.asked.first())
-        .map(|path| homes.place(path))
+        .map(|path| homes.place(&path.shown()))
 }
 
 /// The path for `guard explain`: the object, or the rule's when that name needs more than quotes.
 fn question(attempt: &Attempt, homes: &Homes) -> Option<String> {
-    let usable = |path: &&String| visible(path) == **path && path.chars().count() < 200;
+    let usable = |path: &&str| visible(path) == **path && path.chars().count() < 200;
     let found = attempt
         .found
         .as_ref()
+        .and_then(|path| std::str::from_utf8(path.as_bytes()).ok())
         .filter(usable)
         .map(|path| homes.place(path));
     found
         .or_else(|| Some(attempt.rule.as_ref()?.path.clone()))
         .map(|path| word(&path))
+}
+
+/// `tried to remove 214 entries (202 files, 12 folders) under ~/.pi/agent: a recursive delete`.
+pub fn group(group: &Group, homes: &Homes) -> String {
+    let many = group.attempts;
+    let counts: Vec<String> = [(group.files, "file"), (group.folders, "folder")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, thing)| counted(count, thing))
+        .collect();
+    let counts = if counts.is_empty() || many == 1 {
+        String::new()
+    } else {
+        format!(" ({})", counts.join(", "))
+    };
+    let entries = if many == 1 {
+        "1 entry".into()
+    } else {
+        format!("{many} entries")
+    };
+    let what = match group.operation {
+        Operation::Create => format!("make {entries}"),
+        Operation::Write => format!("write to {entries}"),
+        Operation::Delete => format!("remove {entries}"),
+        Operation::Rename => format!("rename or move {entries}"),
+        Operation::Replace => format!("replace {entries}"),
+        Operation::Link => format!("make a second name for {entries}"),
+        Operation::Metadata => format!("change the metadata of {entries}"),
+        Operation::Forbidden => {
+            format!("make {}", counted(many, "call that no policy allows"))
+        }
+    };
+    let place = match (&group.rule, &group.within) {
+        (Some(rule), _) => format!(" under {}", visible(&rule.path)),
+        (None, Some(within)) => format!(" in {}", homes.place(&within.shown())),
+        (None, None) => String::new(),
+    };
+    let kind = match group.kind {
+        GroupKind::Single | GroupKind::Repeated => "",
+        GroupKind::RecursiveDelete => ": a recursive delete",
+        GroupKind::RepeatedWrite => ": repeated writes",
+        GroupKind::MetadataSweep => ": a metadata sweep",
+    };
+    let verb = match group.answer {
+        Answer::Refused => "tried to",
+        Answer::LeftToWall => "could not be looked into when it was to",
+    };
+    let processes = if group.processes > 1 {
+        format!(", by {} processes", group.processes)
+    } else {
+        String::new()
+    };
+    format!("{verb} {what}{counts}{place}{kind}{processes}")
+}
+
+/// The rule behind a group, and where it is written.
+pub fn law_of(group: &Group) -> String {
+    match (
+        &group.rule,
+        Scope::from(group.rule.as_ref(), group.operation),
+    ) {
+        (Some(rule), _) => rule_and_place(rule),
+        (None, Scope::Every) => "refused under every policy".into(),
+        (None, _) => "no rule; the policy's default".into(),
+    }
 }
 
 /// An operation in a count.
@@ -243,8 +320,8 @@ mod tests {
         attempt.found = None;
         attempt.asked = Vec::new();
         attempt.syscall = "mount".into();
-        attempt.executable = String::new();
-        attempt.arguments = vec!["/bin/mount".into(), "--bind".into()];
+        attempt.process.executable = "".into();
+        attempt.process.arguments = vec!["/bin/mount".into(), "--bind".into()];
         attempt.because = Some("a mount could hide what is protected".into());
         assert_eq!(
             said(&attempt),
@@ -256,7 +333,7 @@ mod tests {
     #[test]
     fn rules_that_no_file_holds_and_the_default_are_named() {
         let mut attempt = attempt(9, Operation::Create, "/home/u/x");
-        attempt.arguments = Vec::new();
+        attempt.process.arguments = Vec::new();
         let origin = Origin {
             file: BUILT_IN.into(),
             line: 0,
@@ -311,7 +388,7 @@ mod tests {
             Operation::Write,
             "/home/u/.pi/agent/a\nguard: all is well\u{1b}[1A",
         );
-        attempt.arguments = Vec::new();
+        attempt.process.arguments = Vec::new();
         let said = said(&attempt);
         assert_eq!(said.lines().count(), 2);
         assert!(!said.contains('\u{1b}'));
