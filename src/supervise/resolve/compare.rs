@@ -9,8 +9,7 @@ use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 use super::{
-    Base, Entry, Last, Object, PROC_SUPER_MAGIC, Spot, Target, Trouble, step_by_step, walk,
-    walk_with_trail,
+    Base, Entry, Last, Object, Spot, Target, Trouble, step_by_step, walk, walk_with_trail,
 };
 use crate::supervise::calls::Architecture;
 use crate::sys::Errno;
@@ -254,8 +253,10 @@ impl Maze {
 
     /// Where something would be made: in the same folder, under the same name.
     fn check_missing(&self, path: &CStr, restrict: u64, entry: &Entry) -> Result<(), String> {
-        let nothing_made_there = file::file_system(entry.dir.as_fd()) == Ok(PROC_SUPER_MAGIC);
-        if restrict != 0 || nothing_made_there || path.to_bytes().ends_with(b"/") {
+        let dir = file::path_of(entry.dir.as_fd()).map_err(|error| error.to_string())?;
+        let dir = Path::new(OsStr::from_bytes(&dir));
+        // Nothing is made outside of the tree: it is not ours, and an ordinary user may not.
+        if restrict != 0 || !dir.starts_with(&self.top) || path.to_bytes().ends_with(b"/") {
             return Ok(());
         }
         let how = OpenHow {
@@ -274,9 +275,7 @@ impl Maze {
         let real = file::path_of(made.as_fd()).map_err(|error| error.to_string())?;
         let real = Path::new(OsStr::from_bytes(&real)).to_path_buf();
         let _ = fs::remove_file(&real);
-        let dir = file::path_of(entry.dir.as_fd()).map_err(|error| error.to_string())?;
-        let ours =
-            Path::new(OsStr::from_bytes(&dir)).join(OsStr::from_bytes(entry.name.to_bytes()));
+        let ours = dir.join(OsStr::from_bytes(entry.name.to_bytes()));
         (ours == real)
             .then_some(())
             .ok_or_else(|| format!("{ours:?} would be made, the kernel made {real:?}"))
