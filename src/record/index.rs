@@ -3,10 +3,11 @@
 //! One line a run, all of the same length, so that a run's line can be written over by one write. Whoever changes the
 //! folder as a whole (this file, pruning, repairs, a new run's name) holds the lock on `runs/lock`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::chain::{DIGITS, Head};
 
@@ -66,14 +67,26 @@ pub fn path(dir: &Path) -> PathBuf {
     dir.join("index")
 }
 
+/// How often the lock is tried; others hold it for less than a millisecond.
+const TRIES: u32 = 100;
+/// The pause between these.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// Does something while no other guard changes the folder as a whole.
 ///
 /// # Errors
-/// When the lock file cannot be made or locked, and those of `what`.
+/// When the lock file cannot be made or locked, and those of `what`. [`io::ErrorKind::WouldBlock`] when another guard does
+/// not let go of it, as one that was stopped.
 pub fn locked<T>(dir: &Path, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let lock = open(&dir.join("lock"))?;
-    lock.lock()?; // ends with the file
-    what()
+    for _ in 0..TRIES {
+        match lock.try_lock() {
+            Ok(()) => return what(), // it ends with the file
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -238,6 +251,17 @@ mod tests {
             assert_eq!(error.to_string(), "line 1 of the index is damaged", "{at}");
             assert_eq!(head(dir, 1), Some(1));
         }
+    }
+
+    #[test]
+    fn a_lock_that_is_never_given_back_is_not_waited_for() {
+        let top = tempfile::tempdir().unwrap();
+        let held = open(&top.path().join("lock")).unwrap();
+        held.lock().unwrap();
+        let error = set(top.path(), &known(0), &mut None).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(held);
+        set(top.path(), &known(0), &mut None).unwrap();
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::territory::Facts;
 use crate::plan::{Plan, RuleId};
 use crate::record::{ARGUMENT_BYTES, Answer, Attempt, ObjectKind, Process, RuleNote, Text};
 use crate::sys::Errno;
-use crate::sys::process::origin;
+use crate::sys::process::origin_and_name;
 
 /// Parents that an attempt tells, the nearest ones.
 const MOST_PARENTS: usize = 32;
@@ -103,35 +103,38 @@ fn errno_name(errno: Errno) -> String {
     format!("{errno:?}")
 }
 
-/// How long what is known of a process counts: it may become another program at any time.
+/// A process as one program: its number, when it was started, and its short name.
+type Identity = (i32, u64, Vec<u8>);
+
+/// How long what is known of a process counts: it may become another program of the same name at any time.
 const FRESH: Duration = Duration::from_millis(50);
 /// Processes that a thread remembers.
 const MOST_KNOWN: usize = 128;
 
 thread_local! {
     /// Processes of late, so that a flood of attempts does not read the same files again and again.
-    static KNOWN: RefCell<HashMap<(i32, u64), (Instant, Process)>> = RefCell::new(HashMap::new());
+    static KNOWN: RefCell<HashMap<Identity, (Instant, Process)>> = RefCell::new(HashMap::new());
 }
 
 /// The process that calls, and its parents up to guard's own.
 fn family(target: &Target) -> (Process, Vec<Process>) {
     let pid = target.status().map_or(target.tid, |status| status.tgid);
     let own = std::process::id() as i32;
-    let (mut above, started) = origin(pid).unwrap_or_default();
-    let process = known(pid, started);
+    let (mut above, started, name) = origin_and_name(pid).unwrap_or_default();
+    let process = known((pid, started, name));
     let mut parents = Vec::new();
     while above > 1 && above != own && parents.len() < MOST_PARENTS {
-        let (next, started) = origin(above).unwrap_or_default();
-        parents.push(known(above, started));
+        let (next, started, name) = origin_and_name(above).unwrap_or_default();
+        parents.push(known((above, started, name)));
         above = next;
     }
     (process, parents)
 }
 
-fn known(pid: i32, started: u64) -> Process {
+fn known(identity: Identity) -> Process {
     let now = Instant::now();
     KNOWN.with_borrow_mut(|known| {
-        if let Some((since, process)) = known.get(&(pid, started))
+        if let Some((since, process)) = known.get(&identity)
             && now.duration_since(*since) < FRESH
         {
             return process.clone();
@@ -139,8 +142,8 @@ fn known(pid: i32, started: u64) -> Process {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        let process = read(pid, started);
-        known.insert((pid, started), (now, process.clone()));
+        let process = read(identity.0, identity.1);
+        known.insert(identity, (now, process.clone()));
         process
     })
 }

@@ -368,11 +368,20 @@ pub fn is_filtered() -> bool {
 /// it is gone.
 #[must_use]
 pub fn origin(pid: i32) -> Option<(i32, u64)> {
+    origin_and_name(pid).map(|(parent, started, _)| (parent, started))
+}
+
+/// The same, and the process's short name, which changes when it executes another program.
+#[must_use]
+pub fn origin_and_name(pid: i32) -> Option<(i32, u64, Vec<u8>)> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
     // The name in parentheses may hold anything.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let start = stat.iter().position(|byte| *byte == b'(')? + 1;
+    let rest = String::from_utf8_lossy(&stat[end + 1..]);
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let (parent, started) = (fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?);
+    Some((parent, started, stat.get(start..end)?.to_vec()))
 }
 
 /// Whether a process is above this one.
