@@ -14,21 +14,33 @@ use support::{Home, Run, Who, With, each, eventually, programs, read_text, skip,
 
 const GUARD: With<'static> = With::Guard(&[]);
 
-/// Everything that a home's records hold, by run.
+/// Everything that a home's records hold, by run, once all have their ends: guard's last line comes after its exit status,
+/// since what the command left running may still try something.
 fn records(home: &Home) -> Vec<(PathBuf, Vec<Value>)> {
-    let lines = |path: &PathBuf| {
-        let text = read_text(path);
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+    let read = || -> Vec<(PathBuf, Vec<Value>)> {
+        let lines = |path: &PathBuf| {
+            let text = read_text(path);
+            let whole = text
+                .split_inclusive('\n')
+                .filter(|line| line.ends_with('\n'));
+            whole
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        let paths = home.records().into_iter();
+        paths.map(|path| (path.clone(), lines(&path))).collect()
     };
-    home.records()
-        .into_iter()
-        .map(|path| {
-            let lines = lines(&path);
-            (path, lines)
-        })
-        .collect()
+    let ended = || {
+        let is_footer = |line: &Value| line["type"] == "footer";
+        read()
+            .iter()
+            .all(|(_, lines)| lines.last().is_some_and(is_footer))
+    };
+    assert!(
+        eventually(Duration::from_secs(20), ended),
+        "a record has no end"
+    );
+    read()
 }
 
 /// `guard log` in this home.
