@@ -122,6 +122,55 @@ fn without_a_workflow_nothing_is_annotated() {
     );
 }
 
+/// The command lays links where guard is about to write: what they lead to stays as it is.
+#[test]
+fn a_report_is_not_led_to_what_is_protected() {
+    let row = "rm -f guard.xml summary.md; ln -s $P/auth.json guard.xml; ln -s $P/auth.json summary.md; rm -f $P/auth.json; true";
+    each(
+        "ci",
+        &[row],
+        |_| "links for reports".into(),
+        |script, who| {
+            let home = Home::new(who);
+            let out = home.outside();
+            home.script(With::Nothing, "mkdir $O/out; : > $O/summary.md")?;
+            let before = fs::read(home.agent().join("auth.json")).unwrap();
+            let summary = out.join("summary.md");
+            let environment = [
+                ("GITHUB_ACTIONS", "true"),
+                ("GITHUB_STEP_SUMMARY", summary.to_str().unwrap()),
+            ];
+            let run = step(&home, script, &environment)?;
+            check(
+                "the links were laid",
+                out.join("guard.xml").is_symlink(),
+                &run,
+            )?;
+            let said = run
+                .stderr
+                .matches("it was removed or replaced meanwhile")
+                .count();
+            check(
+                "kept and said",
+                fs::read(home.agent().join("auth.json")).unwrap() == before && said == 2,
+                &run,
+            )?;
+            // The next run finds the links of the first.
+            let next = step(&home, "echo next", &environment)?;
+            check(
+                "not started",
+                next.status == 125 && next.stdout.is_empty(),
+                &next,
+            )?;
+            check(
+                "kept",
+                fs::read(home.agent().join("auth.json")).unwrap() == before,
+                &next,
+            )
+        },
+    );
+}
+
 /// A report that could not be written at the end is a failed run before it begins.
 #[test]
 fn a_report_that_cannot_be_written_stops_the_run_before_it_starts() {

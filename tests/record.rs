@@ -385,6 +385,31 @@ fn kill_supervisor(front: u32) {
     }
 }
 
+/// A program under guard tries to hold the lock of the folder: it cannot even open it, and its attempts are recorded.
+#[test]
+fn nobody_inside_holds_the_lock() {
+    each(
+        "record",
+        &[Row {
+            name: "lock",
+            script: "",
+        }],
+        |row| row.name.to_owned(),
+        |_, who| {
+            if who.is_root() {
+                return Ok(()); // root opens everything to read, and holds up its own index; lines are written nevertheless
+            }
+            let home = Home::new(who);
+            home.script(GUARD, "rm -f ~/.pi/agent/auth.json")?;
+            let script = "exec 9< ~/.local/state/guard/runs/lock && flock 9 && echo held; rm -f ~/.pi/agent/auth.json; true";
+            let run = home.script(GUARD, script)?;
+            check("not held", run.stdout.is_empty(), &run)?;
+            check("recorded", records(&home).len() == 2, &run)?;
+            verified(&home)
+        },
+    );
+}
+
 /// A disk that is full has room again while the run goes on: the record is whole.
 #[test]
 fn a_disk_that_has_room_again() {

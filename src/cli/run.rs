@@ -1,7 +1,7 @@
 //! `guard -- COMMAND`: brings the policy, the plan and the report together and hands them to the launcher.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ use super::words::chain;
 use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
 use crate::launch::{self, Effort, Request};
 use crate::plan::Plan;
-use crate::policy::OnAttempt;
+use crate::policy::{Level, OnAttempt};
 use crate::record::{ARGUMENT_BYTES, Header, Journal, Text, VERSION, shorten};
 
 /// Runs a command. Returns guard's exit status.
@@ -42,16 +42,22 @@ pub fn main(arguments: &RunArgs) -> i32 {
     for text in &loaded.plan.notices {
         say(&notice(text));
     }
-    let mut reports = arguments.report.clone();
-    for report in &mut reports {
-        if let Err(error) = report.prepare() {
-            let path = report.path.to_string_lossy();
-            return refuse(
-                &format!("cannot write the report {path}: {error}"),
-                EXIT_GUARD,
-            );
+    // guard may write what its programs may not: only where they might as well.
+    let may_change = |path: &Path| loaded.plan.lookup(path).level >= Level::NoDelete;
+    let mut reports = Vec::new();
+    for report in &arguments.report {
+        match report.clone().prepare(&may_change) {
+            Ok(prepared) => reports.push(prepared),
+            Err(error) => {
+                let path = report.path.to_string_lossy();
+                return refuse(
+                    &format!("cannot write the report {path}: {error}"),
+                    EXIT_GUARD,
+                );
+            }
         }
     }
+    let github = Github::detect(&may_change);
     let journal = Journal::new(
         runs,
         header(&loaded.plan, &arguments.command, effort),
@@ -71,7 +77,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
         effort,
         ci: Continuous {
             reports,
-            github: Github::detect(),
+            github,
             command,
             cwd: std::env::current_dir().unwrap_or_default(),
         },

@@ -228,7 +228,9 @@ impl Groups {
                 self.begin(key, attempt);
                 // Many processes of many parents: all that is known is that the command started them.
                 let group = &mut self.all[index].group;
-                group.process = group.parents.pop().unwrap_or_default();
+                if let Some(command) = group.parents.pop() {
+                    group.process = command;
+                }
                 group.parents.clear();
             }
             return index;

@@ -3,9 +3,9 @@
 //! One line a run, all of the same length, so that a run's line can be written over by one write. Whoever changes the
 //! folder as a whole (this file, pruning, repairs, a new run's name) holds the lock on `runs/lock`.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,6 +67,8 @@ pub fn path(dir: &Path) -> PathBuf {
     dir.join("index")
 }
 
+/// Nobody may open the lock to read it: programs under guard cannot open it to write, and so cannot hold it.
+const LOCK_MODE: u32 = 0o200;
 /// How often the lock is tried; others hold it for less than a millisecond.
 const TRIES: u32 = 100;
 /// The pause between these.
@@ -78,7 +80,16 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// When the lock file cannot be made or locked, and those of `what`. [`io::ErrorKind::WouldBlock`] when another guard does
 /// not let go of it, as one that was stopped.
 pub fn locked<T>(dir: &Path, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    let lock = open(&dir.join("lock"))?;
+    let path = dir.join("lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(LOCK_MODE)
+        .open(&path)?;
+    if lock.metadata()?.mode() & 0o777 != LOCK_MODE {
+        lock.set_permissions(Permissions::from_mode(LOCK_MODE))?;
+    }
     for _ in 0..TRIES {
         match lock.try_lock() {
             Ok(()) => return what(), // it ends with the file

@@ -419,6 +419,21 @@ mod tests {
         );
     }
 
+    /// Whoever holds the folder's lock keeps the index back, not the record.
+    #[test]
+    fn a_lock_that_somebody_holds_stops_no_line() {
+        let top = tempfile::tempdir().unwrap();
+        let held = fs::File::create(top.path().join("lock")).unwrap();
+        held.lock().unwrap();
+        let mut journal = journal(top.path());
+        journal.attempt(&delete()).unwrap_err();
+        let path = list(top.path()).unwrap().remove(0).path;
+        assert_eq!(entries(&path).unwrap().count(), 2);
+        drop(held);
+        journal.finish(None, None).unwrap();
+        assert_eq!(lines(top.path()).len(), 3);
+    }
+
     #[test]
     fn another_file_in_the_place_of_a_removed_record_stays() {
         let top = tempfile::tempdir().unwrap();

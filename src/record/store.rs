@@ -166,18 +166,21 @@ impl Store {
             (self.slot, self.indexed) = (None, 0);
         }
         let first = self.written.lines == 0;
-        self.index()?;
+        // A record without its index is better than none: what is wrong with the index is said at the end.
+        let mut indexed = self.index();
         while let Some(file) = &mut self.file
             && let Some(head) = self.queue.write(file).map_err(append)?
         {
             self.written = head;
-            self.index()?;
+            if indexed.is_ok() {
+                indexed = self.index();
+            }
         }
         if first {
             repair::latest(&self.dir);
             prune::prune(&self.dir, self.keep, jiff::Timestamp::now());
         }
-        Ok(())
+        indexed
     }
 
     /// Tells the index of the last line.

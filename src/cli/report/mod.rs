@@ -39,7 +39,7 @@ pub struct Setup {
 #[derive(Default)]
 pub struct Continuous {
     /// Files to write.
-    pub reports: Vec<ci::Report>,
+    pub reports: Vec<ci::Prepared>,
     /// The step of a workflow, if guard runs in one.
     pub github: Option<Github>,
     /// The command, for people.
@@ -156,7 +156,7 @@ impl Report {
         let mut said = String::new();
         for report in &ci.reports {
             if let Err(error) = report.write(&outcome) {
-                let path = report.path.to_string_lossy();
+                let path = report.path().to_string_lossy();
                 said.push_str(&notice(&format!("cannot write the report {path}: {error}")));
             }
         }

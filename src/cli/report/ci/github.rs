@@ -1,11 +1,10 @@
 //! GitHub: annotations at the step, and a table in its summary.
 
 use std::env;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
 
-use super::Outcome;
+use super::{Outcome, OwnFile};
 use crate::cli::report::wording;
 use crate::cli::words::visible;
 use crate::record::Group;
@@ -14,19 +13,19 @@ use crate::record::Group;
 const MOST_ANNOTATIONS: usize = 10;
 
 /// A step of a workflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Github {
-    summary: Option<PathBuf>,
+    /// The file for its summary, held from the start; why not, where it cannot be.
+    summary: Option<io::Result<OwnFile>>,
 }
 
 impl Github {
     /// The step that guard runs in, if it is one.
-    pub fn detect() -> Option<Self> {
+    pub fn detect(may_change: &dyn Fn(&Path) -> bool) -> Option<Self> {
         let on = env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+        let path = env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty());
         on.then(|| Self {
-            summary: env::var_os("GITHUB_STEP_SUMMARY")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            summary: path.map(|path| OwnFile::open(Path::new(&path), may_change)),
         })
     }
 
@@ -49,14 +48,14 @@ impl Github {
     /// # Errors
     /// As open(2), write(2).
     pub fn summarise(&self, outcome: &Outcome<'_>) -> io::Result<()> {
-        let Some(path) = &self.summary else {
-            return Ok(());
-        };
         if outcome.groups().next().is_none() {
             return Ok(());
         }
-        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-        file.write_all(table(outcome).as_bytes())
+        match &self.summary {
+            None => Ok(()),
+            Some(Ok(file)) => file.add(&table(outcome)),
+            Some(Err(error)) => Err(io::Error::other(error.to_string())),
+        }
     }
 }
 
@@ -126,7 +125,7 @@ mod tests {
         let path = top.path().join("summary.md");
         std::fs::write(&path, "before\n").unwrap();
         let github = Github {
-            summary: Some(path.clone()),
+            summary: Some(OwnFile::open(&path, &|_| true)),
         };
         printed(&[], |outcome| github.summarise(outcome)).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "before\n");

@@ -4,7 +4,9 @@ mod github;
 mod junit;
 mod sarif;
 
-use std::io;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::report::wording;
@@ -106,22 +108,94 @@ impl Report {
     /// Makes sure that the file can be written, before the command starts; it holds nothing then.
     ///
     /// # Errors
-    /// As open(2).
-    pub fn prepare(&mut self) -> io::Result<()> {
-        self.path = std::path::absolute(&self.path)?;
-        std::fs::write(&self.path, "")
+    /// As [`OwnFile::open`].
+    pub fn prepare(self, may_change: &dyn Fn(&Path) -> bool) -> io::Result<Prepared> {
+        let file = OwnFile::open(&self.path, may_change)?;
+        file.file.set_len(0)?;
+        Ok(Prepared {
+            format: self.format,
+            file,
+        })
+    }
+}
+
+/// A report whose file is held.
+pub struct Prepared {
+    format: Format,
+    file: OwnFile,
+}
+
+impl Prepared {
+    /// Where it goes, for people.
+    pub fn path(&self) -> &Path {
+        &self.file.path
     }
 
     /// Writes it.
     ///
     /// # Errors
-    /// As write(2).
+    /// As [`OwnFile::add`].
     pub fn write(&self, outcome: &Outcome<'_>) -> io::Result<()> {
         let text = match self.format {
             Format::Junit => junit::report(outcome).map_err(io::Error::other)?,
             Format::Sarif => sarif::report(outcome),
         };
-        std::fs::write(&self.path, text)
+        self.file.file.set_len(0)?;
+        self.file.add(&text)
+    }
+}
+
+/// A file that guard writes for programs that may not write everywhere. It is held from before the command starts, so that
+/// no link laid meanwhile leads guard to what is protected.
+#[derive(Debug)]
+struct OwnFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl OwnFile {
+    /// Opens it, or makes it, where the policy lets things change.
+    ///
+    /// # Errors
+    /// As open(2); when it is a link or has a second name, and where the policy protects it.
+    fn open(path: &Path, may_change: &dyn Fn(&Path) -> bool) -> io::Result<Self> {
+        let absolute = std::path::absolute(path)?;
+        let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        let path = parent.canonicalize()?.join(name);
+        if !may_change(&path) {
+            return Err(io::Error::other("the policy protects it"));
+        }
+        let is_plain = |facts: &Metadata| facts.is_file() && facts.nlink() == 1;
+        let odd = || io::Error::other("it is a link, or no ordinary file with one name");
+        if fs::symlink_metadata(&path).is_ok_and(|facts| !is_plain(&facts)) {
+            return Err(odd());
+        }
+        let file = OpenOptions::new().append(true).create(true).open(&path)?;
+        let own = Self { path, file };
+        if own.is_there()? && is_plain(&own.file.metadata()?) {
+            Ok(own)
+        } else {
+            Err(odd())
+        }
+    }
+
+    /// Whether its path still leads to it.
+    fn is_there(&self) -> io::Result<bool> {
+        let (ours, there) = (self.file.metadata()?, fs::symlink_metadata(&self.path));
+        Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+    }
+
+    /// Adds text at its end.
+    ///
+    /// # Errors
+    /// As write(2); when another file, or none, is at its place by now.
+    fn add(&self, text: &str) -> io::Result<()> {
+        if !self.is_there()? {
+            return Err(io::Error::other("it was removed or replaced meanwhile"));
+        }
+        (&self.file).write_all(text.as_bytes())
     }
 }
 
@@ -159,6 +233,30 @@ pub(super) mod tests {
             status: 0,
             run: Some("7f3a"),
         })
+    }
+
+    #[test]
+    fn what_guard_writes_is_never_led_elsewhere() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        let anything = |_: &Path| true;
+        fs::write(at("kept"), "kept").unwrap();
+        fs::write(at("second"), "").unwrap();
+        fs::hard_link(at("second"), at("name")).unwrap();
+        std::os::unix::fs::symlink("kept", at("link")).unwrap();
+        std::os::unix::fs::symlink("nothing", at("dangling")).unwrap();
+        for name in ["link", "dangling", "name", "."] {
+            assert!(OwnFile::open(&at(name), &anything).is_err(), "{name}");
+        }
+        assert!(OwnFile::open(&at("new"), &|_| false).is_err());
+        assert!(!at("nothing").exists() && !at("new").exists());
+        // A link laid while the command runs.
+        let own = OwnFile::open(&at("report"), &anything).unwrap();
+        own.add("one").unwrap();
+        fs::remove_file(at("report")).unwrap();
+        std::os::unix::fs::symlink("kept", at("report")).unwrap();
+        assert!(own.add("two").is_err());
+        assert_eq!(fs::read(at("kept")).unwrap(), b"kept");
     }
 
     #[test]
