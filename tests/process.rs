@@ -20,7 +20,7 @@ const GUARD: With<'_> = With::Guard(&[]);
 
 /// One case for everyone.
 fn both(name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
-    each("process", &[name], |n| (*n).to_owned(), |_, who| case(who));
+    support::both("process", name, case);
 }
 
 fn expect(

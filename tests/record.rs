@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::home::check;
-use support::{Home, Run, Who, With, each, eventually, programs, read_text, skip, tail};
+use support::{Home, Run, Who, With, both, each, eventually, programs, read_text, skip, tail};
 
 const GUARD: With<'static> = With::Guard(&[]);
 
@@ -168,46 +168,38 @@ fn every_line_has_the_shape_of_the_schema() {
 
 #[test]
 fn names_are_kept_exactly() {
-    each(
-        "record",
-        &[Row {
-            name: "exact names",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            odd_names(&home);
-            home.script(GUARD, SHAPES[2].script)?;
-            let found: Vec<String> = home
-                .attempts()
-                .iter()
-                .map(|attempt| match &attempt["found"] {
-                    Value::String(text) => text.rsplit('/').next().unwrap().to_owned(),
-                    other => other["escaped"]
-                        .as_str()
-                        .unwrap()
-                        .rsplit('/')
-                        .next()
-                        .unwrap()
-                        .to_owned(),
-                })
-                .collect();
-            let expected = [
-                "new\nline",
-                "q\"'uote\\",
-                "esc\u{1b}[2J\u{7}",
-                "caf\\xe9",
-                "\\xff\\xfe",
-                "\u{202e}",
-            ];
-            if found == expected {
-                Ok(())
-            } else {
-                Err(format!("{found:?}"))
-            }
-        },
-    );
+    both("record", "exact names", |who| {
+        let home = Home::new(who);
+        odd_names(&home);
+        home.script(GUARD, SHAPES[2].script)?;
+        let found: Vec<String> = home
+            .attempts()
+            .iter()
+            .map(|attempt| match &attempt["found"] {
+                Value::String(text) => text.rsplit('/').next().unwrap().to_owned(),
+                other => other["escaped"]
+                    .as_str()
+                    .unwrap()
+                    .rsplit('/')
+                    .next()
+                    .unwrap()
+                    .to_owned(),
+            })
+            .collect();
+        let expected = [
+            "new\nline",
+            "q\"'uote\\",
+            "esc\u{1b}[2J\u{7}",
+            "caf\\xe9",
+            "\\xff\\xfe",
+            "\u{202e}",
+        ];
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!("{found:?}"))
+        }
+    });
 }
 
 /// A loop that tries so many removals, in one process.
@@ -222,154 +214,121 @@ fn a_flood_is_counted_and_takes_no_room() {
     } else {
         20_000
     };
-    each(
-        "record",
-        &[Row {
-            name: "flood",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            if let Some(need) = programs::missing(who, &["perl"]) {
-                return skip("flood", &need);
-            }
-            let home = Home::new(who);
-            let run = home.script(GUARD, &flood(many))?;
-            let (path, lines) = records(&home).remove(0);
-            let told = counted(&lines);
-            check(
-                "all are counted",
-                told == (u64::from(many), Some(u64::from(many))),
-                &run,
-            )?;
-            let size = fs::metadata(path).unwrap().len();
-            support::say(&format!(
-                "record: {many} attempts in {:.1} s, {size} bytes",
-                run.took.as_secs_f64()
-            ));
-            check("size", size < 64 * 1024, &run)?;
-            verified(&home)
-        },
-    );
+    both("record", "flood", |who| {
+        if let Some(need) = programs::missing(who, &["perl"]) {
+            return skip("flood", &need);
+        }
+        let home = Home::new(who);
+        let run = home.script(GUARD, &flood(many))?;
+        let (path, lines) = records(&home).remove(0);
+        let told = counted(&lines);
+        check(
+            "all are counted",
+            told == (u64::from(many), Some(u64::from(many))),
+            &run,
+        )?;
+        let size = fs::metadata(path).unwrap().len();
+        support::say(&format!(
+            "record: {many} attempts in {:.1} s, {size} bytes",
+            run.took.as_secs_f64()
+        ));
+        check("size", size < 64 * 1024, &run)?;
+        verified(&home)
+    });
 }
 
 #[test]
 fn a_thousand_processes_at_once() {
-    each(
-        "record",
-        &[Row {
-            name: "processes",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            let script = "for i in $(seq 1000); do rm -f ~/.pi/agent/auth.json & done; wait; true";
-            let run = home.script(GUARD, script)?;
-            let (path, lines) = records(&home).remove(0);
-            check(
-                "all are counted",
-                counted(&lines) == (1000, Some(1000)),
-                &run,
-            )?;
-            check("room", fs::metadata(path).unwrap().len() < 128 * 1024, &run)?;
-            let group = lines
-                .iter()
-                .rev()
-                .find(|line| line["type"] == "group")
-                .unwrap();
-            check(
-                "one group",
-                group["processes"] == 1000
-                    && group["kind"] == "recursive-delete"
-                    && lines.len() < 60,
-                &run,
-            )?;
-            verified(&home)
-        },
-    );
+    both("record", "processes", |who| {
+        let home = Home::new(who);
+        let script = "for i in $(seq 1000); do rm -f ~/.pi/agent/auth.json & done; wait; true";
+        let run = home.script(GUARD, script)?;
+        let (path, lines) = records(&home).remove(0);
+        check(
+            "all are counted",
+            counted(&lines) == (1000, Some(1000)),
+            &run,
+        )?;
+        check("room", fs::metadata(path).unwrap().len() < 128 * 1024, &run)?;
+        let group = lines
+            .iter()
+            .rev()
+            .find(|line| line["type"] == "group")
+            .unwrap();
+        check(
+            "one group",
+            group["processes"] == 1000 && group["kind"] == "recursive-delete" && lines.len() < 60,
+            &run,
+        )?;
+        verified(&home)
+    });
 }
 
 #[test]
 fn runs_at_once_keep_apart() {
-    each(
-        "record",
-        &[Row {
-            name: "runs at once",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            let mut children: Vec<_> = (0..6)
-                .map(|_| {
-                    let script = "for i in $(seq 40); do rm -f ~/.pi/agent/auth.json; done";
-                    let mut command = home.command(GUARD, &["bash", "-c", script]);
-                    command.stderr(std::process::Stdio::null());
-                    command.spawn().unwrap()
-                })
-                .collect();
-            for child in &mut children {
-                support::wait(child, Duration::from_secs(90))?;
-            }
-            let records = records(&home);
-            let all = records.iter().map(|(_, lines)| counted(lines));
-            if records.len() != 6 || all.clone().any(|told| told != (40, Some(40))) {
-                return Err(format!("{:?}", all.collect::<Vec<_>>()));
-            }
-            verified(&home)
-        },
-    );
+    both("record", "runs at once", |who| {
+        let home = Home::new(who);
+        let mut children: Vec<_> = (0..6)
+            .map(|_| {
+                let script = "for i in $(seq 40); do rm -f ~/.pi/agent/auth.json; done";
+                let mut command = home.command(GUARD, &["bash", "-c", script]);
+                command.stderr(std::process::Stdio::null());
+                command.spawn().unwrap()
+            })
+            .collect();
+        for child in &mut children {
+            support::wait(child, Duration::from_secs(90))?;
+        }
+        let records = records(&home);
+        let all = records.iter().map(|(_, lines)| counted(lines));
+        if records.len() != 6 || all.clone().any(|told| told != (40, Some(40))) {
+            return Err(format!("{:?}", all.collect::<Vec<_>>()));
+        }
+        verified(&home)
+    });
 }
 
 /// guard is killed again and again while a flood is recorded. Every line that was whole then is there, in its place.
 #[test]
 fn a_killed_guard_leaves_what_it_wrote() {
     let rounds = if support::is_long() { 200 } else { 6 };
-    each(
-        "record",
-        &[Row {
-            name: "killed",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            for round in 0..rounds {
-                let script = "while :; do rm -f ~/.pi/agent/auth.json; rm -f ~/.pi/agent/settings.json; done";
-                let mut command = home.command(GUARD, &["bash", "-c", script]);
-                command.stderr(std::process::Stdio::null());
-                let mut child = command.spawn().unwrap();
-                let written = || home.records().len();
-                if !eventually(Duration::from_secs(30), || written() > round) {
-                    child.kill().unwrap();
-                    child.wait().unwrap();
-                    return Err("no record".into());
-                }
-                std::thread::sleep(Duration::from_millis(7 * (round as u64 % 13)));
-                kill_supervisor(child.id());
-                support::wait(&mut child, Duration::from_secs(30))?;
-                let before = fs::read(home.records().pop().unwrap()).unwrap();
-                let shown = log(&home, &["last"]);
-                let after = fs::read(home.records().pop().unwrap()).unwrap();
-                let whole = before
-                    .iter()
-                    .rposition(|&byte| byte == b'\n')
-                    .map_or(0, |at| at + 1);
-                check(
-                    "what was written is there",
-                    after.starts_with(&before[..whole]),
-                    &shown,
-                )?;
-                check(
-                    "shown",
-                    shown.status == 0 && shown.stdout.contains("The record has no end"),
-                    &shown,
-                )?;
+    both("record", "killed", |who| {
+        let home = Home::new(who);
+        for round in 0..rounds {
+            let script =
+                "while :; do rm -f ~/.pi/agent/auth.json; rm -f ~/.pi/agent/settings.json; done";
+            let mut command = home.command(GUARD, &["bash", "-c", script]);
+            command.stderr(std::process::Stdio::null());
+            let mut child = command.spawn().unwrap();
+            let written = || home.records().len();
+            if !eventually(Duration::from_secs(30), || written() > round) {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                return Err("no record".into());
             }
-            verified(&home)
-        },
-    );
+            std::thread::sleep(Duration::from_millis(7 * (round as u64 % 13)));
+            kill_supervisor(child.id());
+            support::wait(&mut child, Duration::from_secs(30))?;
+            let before = fs::read(home.records().pop().unwrap()).unwrap();
+            let shown = log(&home, &["last"]);
+            let after = fs::read(home.records().pop().unwrap()).unwrap();
+            let whole = before
+                .iter()
+                .rposition(|&byte| byte == b'\n')
+                .map_or(0, |at| at + 1);
+            check(
+                "what was written is there",
+                after.starts_with(&before[..whole]),
+                &shown,
+            )?;
+            check(
+                "shown",
+                shown.status == 0 && shown.stdout.contains("The record has no end"),
+                &shown,
+            )?;
+        }
+        verified(&home)
+    });
 }
 
 /// The child of guard's front is the supervisor.
@@ -388,26 +347,18 @@ fn kill_supervisor(front: u32) {
 /// A program under guard tries to hold the lock of the folder: it cannot even open it, and its attempts are recorded.
 #[test]
 fn nobody_inside_holds_the_lock() {
-    each(
-        "record",
-        &[Row {
-            name: "lock",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            if who.is_root() {
-                return Ok(()); // root opens everything to read, and holds up its own index; lines are written nevertheless
-            }
-            let home = Home::new(who);
-            home.script(GUARD, "rm -f ~/.pi/agent/auth.json")?;
-            let script = "exec 9< ~/.local/state/guard/runs/lock && flock 9 && echo held; rm -f ~/.pi/agent/auth.json; true";
-            let run = home.script(GUARD, script)?;
-            check("not held", run.stdout.is_empty(), &run)?;
-            check("recorded", records(&home).len() == 2, &run)?;
-            verified(&home)
-        },
-    );
+    both("record", "lock", |who| {
+        if who.is_root() {
+            return Ok(()); // root opens everything to read, and holds up its own index; lines are written nevertheless
+        }
+        let home = Home::new(who);
+        home.script(GUARD, "rm -f ~/.pi/agent/auth.json")?;
+        let script = "exec 9< ~/.local/state/guard/runs/lock && flock 9 && echo held; rm -f ~/.pi/agent/auth.json; true";
+        let run = home.script(GUARD, script)?;
+        check("not held", run.stdout.is_empty(), &run)?;
+        check("recorded", records(&home).len() == 2, &run)?;
+        verified(&home)
+    });
 }
 
 /// A disk that is full has room again while the run goes on: the record is whole.
@@ -477,74 +428,58 @@ fn a_disk_that_has_room_again() {
 
 #[test]
 fn old_records_go_as_the_policy_says() {
-    each(
-        "record",
-        &[Row {
-            name: "pruning",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            let policy = home.outside().join("keep.toml");
-            fs::write(
-                &policy,
-                "version = 1\ninclude = [\"agents-closed\"]\n[record]\nkeep-runs = 3\n",
-            )
-            .unwrap();
-            let with = With::Guard(&["--policy", policy.to_str().unwrap()]);
-            for round in 1..=5 {
-                let run = home.script(with, "rm -f ~/.pi/agent/auth.json")?;
-                check("kept", home.records().len() == round.min(3), &run)?;
-            }
-            verified(&home)
-        },
-    );
+    both("record", "pruning", |who| {
+        let home = Home::new(who);
+        let policy = home.outside().join("keep.toml");
+        fs::write(
+            &policy,
+            "version = 1\ninclude = [\"agents-closed\"]\n[record]\nkeep-runs = 3\n",
+        )
+        .unwrap();
+        let with = With::Guard(&["--policy", policy.to_str().unwrap()]);
+        for round in 1..=5 {
+            let run = home.script(with, "rm -f ~/.pi/agent/auth.json")?;
+            check("kept", home.records().len() == round.min(3), &run)?;
+        }
+        verified(&home)
+    });
 }
 
 /// The accident in the log: one group, and the way down to it from `npm test`.
 #[test]
 fn the_log_shows_who_tried_what() {
-    each(
-        "record",
-        &[Row {
-            name: "log",
-            script: "",
-        }],
-        |row| row.name.to_owned(),
-        |_, who| {
-            let home = Home::new(who);
-            home.script(GUARD, "sh -c 'rm -rf ~/.pi/agent; true'; true")?;
-            let shown = log(&home, &["last"]);
-            let lines: Vec<&str> = shown.stdout.lines().collect();
-            let at = |text: &str| lines.iter().position(|line| line.contains(text));
-            let chain = [
-                at("bash -c"),
-                at("rm -rf ~/.pi/agent (pid"),
-                at("tried to remove"),
-            ];
-            check("the chain", chain.is_sorted() && chain[0].is_some(), &shown)?;
-            check(
-                "one group",
-                shown.stdout.matches("tried to remove").count() == 1,
-                &shown,
-            )?;
-            let colored = log(&home, &["last", "--color", "always"]);
-            check(
-                "colours",
-                colored.stdout.contains("\u{1b}[31mtried to remove"),
-                &colored,
-            )?;
-            check("no colours", !shown.stdout.contains('\u{1b}'), &shown)?;
-            let none = log(&home, &["--program", "cargo"]);
-            check("filter", none.stdout.lines().count() == 1, &none)?;
-            let some = log(
-                &home,
-                &["--program", "rm", "--operation", "delete", "--since", "1h"],
-            );
-            check("filter", some.stdout.lines().count() >= 2, &some)
-        },
-    );
+    both("record", "log", |who| {
+        let home = Home::new(who);
+        home.script(GUARD, "sh -c 'rm -rf ~/.pi/agent; true'; true")?;
+        let shown = log(&home, &["last"]);
+        let lines: Vec<&str> = shown.stdout.lines().collect();
+        let at = |text: &str| lines.iter().position(|line| line.contains(text));
+        let chain = [
+            at("bash -c"),
+            at("rm -rf ~/.pi/agent (pid"),
+            at("tried to remove"),
+        ];
+        check("the chain", chain.is_sorted() && chain[0].is_some(), &shown)?;
+        check(
+            "one group",
+            shown.stdout.matches("tried to remove").count() == 1,
+            &shown,
+        )?;
+        let colored = log(&home, &["last", "--color", "always"]);
+        check(
+            "colours",
+            colored.stdout.contains("\u{1b}[31mtried to remove"),
+            &colored,
+        )?;
+        check("no colours", !shown.stdout.contains('\u{1b}'), &shown)?;
+        let none = log(&home, &["--program", "cargo"]);
+        check("filter", none.stdout.lines().count() == 1, &none)?;
+        let some = log(
+            &home,
+            &["--program", "rm", "--operation", "delete", "--since", "1h"],
+        );
+        check("filter", some.stdout.lines().count() >= 2, &some)
+    });
 }
 
 /// `guard log --follow` tells what is tried while it is tried.

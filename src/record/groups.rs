@@ -358,22 +358,7 @@ fn within(one: &[u8], other: &[u8]) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::samples;
-
-    /// An attempt of the last process of `chain`, whose parents are those before it.
-    fn of(chain: &[i32], operation: Operation, found: &str) -> Attempt {
-        let mut chain: Vec<Process> = chain
-            .iter()
-            .rev()
-            .map(|&pid| samples::process(pid, "x"))
-            .collect();
-        let process = chain.remove(0);
-        Attempt {
-            process,
-            parents: chain,
-            ..samples::attempt(1, operation, found)
-        }
-    }
+    use crate::record::samples::of;
 
     fn grouped(attempts: &[(&[i32], Operation, &str)]) -> Vec<(i32, u64, u64)> {
         let mut groups = Groups::new(8);

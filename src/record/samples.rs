@@ -30,6 +30,17 @@ pub(crate) fn attempt(pid: i32, operation: Operation, found: &str) -> Attempt {
     }
 }
 
+/// An attempt of the last process of `chain`, whose parents are those before it.
+pub(crate) fn of(chain: &[i32], operation: Operation, found: &str) -> Attempt {
+    let mut chain: Vec<Process> = chain.iter().rev().map(|&pid| process(pid, "x")).collect();
+    let process = chain.remove(0);
+    Attempt {
+        process,
+        parents: chain,
+        ..attempt(1, operation, found)
+    }
+}
+
 /// So many runs of so many days.
 pub(crate) fn keep(runs: u32, days: u32) -> Recording {
     Recording {

@@ -147,26 +147,14 @@ mod tests {
     use super::*;
     use crate::record::{Journal, Operation, list, samples};
 
-    fn attempt(chain: &[i32], operation: Operation, found: &str) -> Attempt {
-        let mut chain: Vec<Process> = chain
-            .iter()
-            .rev()
-            .map(|&pid| samples::process(pid, "x"))
-            .collect();
-        let process = chain.remove(0);
-        Attempt {
-            process,
-            parents: chain,
-            ..samples::attempt(1, operation, found)
-        }
-    }
-
     fn told(attempts: &[(&[i32], Operation, &str)], ended: bool) -> Story {
         let top = tempfile::tempdir().unwrap();
         let keep = samples::keep(0, 0);
         let mut journal = Journal::new(top.path().into(), samples::header(), keep);
         for (chain, operation, found) in attempts {
-            journal.attempt(&attempt(chain, *operation, found)).unwrap();
+            journal
+                .attempt(&samples::of(chain, *operation, found))
+                .unwrap();
         }
         if ended {
             journal.finish(Some(0), Some(0)).unwrap();

@@ -112,6 +112,11 @@ pub fn each<R: Sync>(
     each_of(4, table, rows, name, case);
 }
 
+/// One case as everyone.
+pub fn both(table: &str, name: &str, case: impl Fn(Who) -> Result<(), String> + Sync) {
+    each(table, &[name], |n| (*n).to_owned(), |_, who| case(who));
+}
+
 /// As [`each`], so many at a time.
 pub fn each_of<R: Sync>(
     at_once: usize,
