@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::time::Duration;
 
 use super::{LaunchError, Observer};
-use crate::record::Attempt;
+use crate::record::{Attempt, Weight};
 use crate::supervise::{Sink, Voice};
 
 /// What the observer's thread is told.
@@ -14,7 +14,7 @@ pub enum Event {
     /// See [`Observer::started`].
     Started(i32),
     /// See [`Observer::notice`].
-    Notice(String, SyncSender<()>),
+    Notice(String, Weight, SyncSender<()>),
     /// See [`Observer::refused`]; answered when that is done.
     Refused(Box<Attempt>, Voice, SyncSender<()>),
     /// See [`Observer::command_ended`]; answered with the status.
@@ -54,8 +54,8 @@ fn hear(observer: &mut dyn Observer, event: Event) {
     match event {
         Event::InsideAnother => observer.inside_another(),
         Event::Started(pid) => observer.started(pid),
-        Event::Notice(text, answer) => {
-            observer.notice(&text);
+        Event::Notice(text, weight, answer) => {
+            observer.notice(&text, weight);
             let _ = answer.try_send(());
         }
         Event::Refused(attempt, voice, answer) => {
@@ -92,9 +92,9 @@ pub fn sink(events: &Sender<Event>) -> Sink {
 /// How long the target waits for the observer to have been told.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Tells the observer something before the command starts, so that the record has it by then; waits as for a refusal.
-pub fn notice(events: &Sender<Event>, text: String) {
+/// Tells the observer something, and waits as for a refusal, so that the record has it before the command goes on.
+pub fn notice(events: &Sender<Event>, text: String, weight: Weight) {
     let (answer, told) = mpsc::sync_channel(1);
-    drop(events.send(Event::Notice(text, answer)));
+    drop(events.send(Event::Notice(text, weight, answer)));
     let _ = told.recv_timeout(MOMENT);
 }

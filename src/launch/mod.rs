@@ -22,7 +22,7 @@ pub use advice::with_causes;
 pub use probe::{Capability, Need, probe};
 
 use crate::plan::Plan;
-use crate::record::Attempt;
+use crate::record::{Attempt, Weight};
 pub use crate::supervise::Voice;
 pub use crate::supervise::workspace::{Found, Resolve};
 use crate::sys::Errno;
@@ -37,7 +37,7 @@ pub trait Observer: Send {
     /// A call was refused.
     fn refused(&mut self, attempt: &Attempt, voice: Voice);
     /// Something to say once, in words.
-    fn notice(&mut self, text: &str);
+    fn notice(&mut self, text: &str, weight: Weight);
     /// The command itself has ended; background descendants may still run. Says the summary. Returns the exit status
     /// for the caller of guard, given the command's own.
     fn command_ended(&mut self, status: i32) -> i32;

@@ -4,10 +4,10 @@
 use super::{Effort, LaunchError, advice};
 use crate::plan::Plan;
 use crate::supervise::calls::Architecture;
-use crate::supervise::filter;
+use crate::supervise::filter::{self, Executions};
 use crate::sys::file::Stat;
 use crate::sys::seccomp::{self, Instruction};
-use crate::sys::{Errno, credentials};
+use crate::sys::{Errno, credentials, process};
 use crate::wall::{NewPrivileges, Wall};
 
 const CAP_SYS_ADMIN: u64 = 1 << 21;
@@ -23,6 +23,8 @@ pub struct Sandbox {
     pub filter: Result<Vec<Instruction>, Errno>,
     /// Whether the target may gain privileges.
     pub privileges: NewPrivileges,
+    /// Whether the filter asks about executions: where guard takes away what they would give.
+    pub executions: Executions,
     /// Why there is no wall, in words.
     pub no_wall: Option<String>,
 }
@@ -38,12 +40,21 @@ impl Sandbox {
             Err(error) if effort == Effort::BestEffort => (None, Some(advice::with_causes(&error))),
             Err(error) => return Err(error.into()),
         };
+        let privileges = privileges();
+        let executions =
+            if privileges == NewPrivileges::GivenUp && !process::has_given_up_new_privileges() {
+                Executions::Noticed
+            } else {
+                Executions::Unseen
+            };
         let granted = wall.as_ref().map(|wall| wall.granted().to_vec());
         Ok(Self {
             granted: granted.unwrap_or_default(),
             wall,
-            filter: seccomp::check_sizes().map(|()| filter::assemble(Architecture::NATIVE)),
-            privileges: privileges(),
+            filter: seccomp::check_sizes()
+                .map(|()| filter::assemble(Architecture::NATIVE, executions)),
+            privileges,
+            executions,
             no_wall,
         })
     }

@@ -16,11 +16,14 @@ use super::target::{Answering, Becoming};
 use super::watch::Watch;
 use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
+use crate::record::Weight;
+use crate::supervise::filter::Executions;
 use crate::supervise::mark::Mark;
 use crate::supervise::owned::Owned;
+use crate::supervise::privileged::Privileged;
 use crate::supervise::territory::Territory;
 use crate::supervise::workspace::{Resolve, Search};
-use crate::supervise::{Backing, Supervisor};
+use crate::supervise::{Backing, Lookouts, Supervisor};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::limit::{self, Limit};
 use crate::sys::seccomp::Listener;
@@ -83,7 +86,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         workspace,
     } = run;
     let granted: Vec<Mark> = sandbox.granted.iter().map(Mark::new).collect();
-    let no_wall = sandbox.no_wall;
+    let (no_wall, executions) = (sandbox.no_wall, sandbox.executions);
     let mut outer = Outer::find();
     let mut door = None;
     let answering = if let Some(outer) = &mut outer {
@@ -147,7 +150,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             backing,
             target,
             sink(&events),
-            search(workspace, &events),
+            lookouts(workspace, executions, &events),
             receivers,
         )
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
@@ -180,19 +183,15 @@ fn say_what_is_missing(
     no_wall: Option<&str>,
     no_listener: Option<&String>,
 ) {
+    let missing = |text| notice(events, text, Weight::NotEnforced);
     match (no_wall, no_listener) {
         (None, None) => {}
-        (Some(why), None) => notice(events, format!("no wall: {why}\n{}", advice::NO_WALL)),
-        (None, Some(why)) => notice(
-            events,
-            format!("no supervisor: {why}\n{}", advice::NO_SUPERVISOR),
-        ),
-        (Some(wall), Some(why)) => {
-            notice(
-                events,
-                format!("no wall: {wall}\nno supervisor: {why}\n{}", advice::NOTHING),
-            );
-        }
+        (Some(why), None) => missing(format!("no wall: {why}\n{}", advice::NO_WALL)),
+        (None, Some(why)) => missing(format!("no supervisor: {why}\n{}", advice::NO_SUPERVISOR)),
+        (Some(wall), Some(why)) => missing(format!(
+            "no wall: {wall}\nno supervisor: {why}\n{}",
+            advice::NOTHING
+        )),
     }
 }
 
@@ -203,17 +202,21 @@ fn blind(events: &Sender<Event>, effort: Effort) -> Result<(), LaunchError> {
         let text = format!("the supervisor may not look into the command's process: {why}");
         return Err(LaunchError::NotEnforced(text));
     }
-    notice(
-        events,
-        format!("a blind supervisor: {why}\n{}", advice::BLIND),
-    );
+    let text = format!("a blind supervisor: {why}\n{}", advice::BLIND);
+    notice(events, text, Weight::NotEnforced);
     Ok(())
 }
 
-/// The search for a workspace, if there is to be one.
-fn search(resolve: Option<Resolve>, events: &Sender<Event>) -> Option<Search> {
-    let events = events.clone();
-    resolve.map(|resolve| Search::new(resolve, Box::new(move |text| notice(&events, text))))
+/// What the supervisor looks for: a workspace where none is known, and programs where they gain no rights.
+fn lookouts(resolve: Option<Resolve>, executions: Executions, events: &Sender<Event>) -> Lookouts {
+    let tell = || {
+        let events = events.clone();
+        Box::new(move |text| notice(&events, text, Weight::Remark))
+    };
+    Lookouts {
+        workspace: resolve.map(|resolve| Search::new(resolve, tell())),
+        privileged: (executions == Executions::Noticed).then(|| Privileged::new(tell())),
+    }
 }
 
 /// A plan as the supervisor asks it, for a run that starts now.

@@ -85,6 +85,12 @@ impl Supervisor {
         let Some(call) = Call::find(architecture, notification.number) else {
             return absent;
         };
+        if let Kind::Execute(dir, path) = call.kind {
+            if let Some(privileged) = &self.privileged {
+                privileged.look(notification, dir, path);
+            }
+            return Reply::Continue;
+        }
         let target = match Target::new(notification.tid as i32, architecture) {
             Ok(target) => target,
             Err(trouble) => return trouble.exhausted().map_or(absent, failed),

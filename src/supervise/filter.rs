@@ -3,7 +3,7 @@
 //! The kernel caches `allow` for every number whose path through the filter loads nothing but number and architecture
 //! (seccomp_is_const_allow in kernel/seccomp.c), so arguments are loaded only inside the branch of a matched number.
 
-use super::calls::{Architecture, CALLS, Kind, LAST_KNOWN, REQUESTS};
+use super::calls::{Architecture, CALLS, Call, EXECUTIONS, Kind, LAST_KNOWN, REQUESTS};
 use crate::sys::seccomp::Instruction;
 
 const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
@@ -62,11 +62,24 @@ const ABSENT: u32 = ERROR | libc::ENOSYS as u32;
 const WRITING: u32 = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | 0o20_000_000) as u32;
 const PATH_ONLY: u32 = libc::O_PATH as u32;
 
+/// Whether the supervisor is asked when a program is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executions {
+    /// It is, only to look at the program.
+    Noticed,
+    /// It is not.
+    Unseen,
+}
+
 /// The whole filter for the architectures given, the first being the machine's own.
 #[must_use]
-pub fn assemble(architectures: &[Architecture]) -> Vec<Instruction> {
+pub fn assemble(architectures: &[Architecture], executions: Executions) -> Vec<Instruction> {
     let mut program = vec![load(ARCHITECTURE)];
-    let parts: Vec<Vec<Instruction>> = architectures.iter().map(|one| table(*one)).collect();
+    let also = match executions {
+        Executions::Noticed => EXECUTIONS,
+        Executions::Unseen => &[],
+    };
+    let parts: Vec<Vec<Instruction>> = architectures.iter().map(|one| table(*one, also)).collect();
     for (architecture, part) in architectures.iter().zip(&parts) {
         // A part is longer than a conditional jump reaches, so the test jumps over an unconditional one.
         program.push(jump(EQUAL, architecture.audit(), 1, 0));
@@ -82,9 +95,9 @@ pub fn assemble(architectures: &[Architecture]) -> Vec<Instruction> {
     program
 }
 
-fn table(architecture: Architecture) -> Vec<Instruction> {
+fn table(architecture: Architecture, also: &[Call]) -> Vec<Instruction> {
     let mut part = vec![load(NUMBER)];
-    for call in CALLS {
+    for call in CALLS.iter().chain(also) {
         let Some(number) = call.number(architecture) else {
             continue;
         };

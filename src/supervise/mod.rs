@@ -16,6 +16,7 @@ pub mod mark;
 mod observe;
 pub mod owned;
 mod perform;
+pub mod privileged;
 mod quick;
 mod receive;
 mod report;
@@ -32,5 +33,5 @@ pub mod workspace;
 #[cfg(fuzzing)]
 pub use resolve::{Last, compare::Maze};
 
-pub use receive::{Backing, Sink, Supervisor, Voice};
+pub use receive::{Backing, Lookouts, Sink, Supervisor, Voice};
 pub use scopes::is_descendant;

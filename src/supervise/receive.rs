@@ -8,6 +8,7 @@ use super::acting::{Own, prepare_thread};
 use super::aftermath::Makers;
 use super::calls::Architecture;
 use super::perform::Outcome;
+use super::privileged::Privileged;
 use super::scopes::Scopes;
 use super::target::{Target, Trouble};
 use super::territory::Territory;
@@ -49,6 +50,7 @@ pub struct Supervisor {
     pub(super) listener: Listener,
     pub(super) territory: RwLock<Arc<Territory>>,
     pub(super) search: Option<Search>,
+    pub(super) privileged: Option<Privileged>,
     pub(super) scopes: Scopes,
     pub(super) own: Own,
     pub(super) who: Who,
@@ -69,6 +71,14 @@ pub struct Supervisor {
     receivers: AtomicUsize,
     most_receivers: usize,
     busy: AtomicUsize,
+}
+
+/// What is looked for besides what is decided; each tells of it in words.
+pub struct Lookouts {
+    /// A workspace.
+    pub workspace: Option<Search>,
+    /// Programs that would gain rights.
+    pub privileged: Option<Privileged>,
 }
 
 /// As whom the processes of a run can act.
@@ -94,7 +104,7 @@ pub(super) enum Reply {
 
 impl Supervisor {
     /// Makes one for what process `command` and its descendants do. `refused` is told of an attempt before its caller is
-    /// answered; `search` is for a workspace; `most_receivers` as [`Supervisor::receivers_for`] has it.
+    /// answered; `most_receivers` as [`Supervisor::receivers_for`] has it.
     ///
     /// # Errors
     /// When its own credentials cannot be read.
@@ -104,7 +114,7 @@ impl Supervisor {
         backing: Backing,
         command: i32,
         refused: Sink,
-        search: Option<Search>,
+        lookouts: Lookouts,
         most_receivers: usize,
     ) -> Result<Arc<Self>, Trouble> {
         let own = Own::read()?;
@@ -117,7 +127,8 @@ impl Supervisor {
         Ok(Arc::new(Self {
             listener,
             territory: RwLock::new(Arc::new(territory)),
-            search,
+            search: lookouts.workspace,
+            privileged: lookouts.privileged,
             scopes: Scopes::default(),
             own,
             who,

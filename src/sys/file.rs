@@ -81,7 +81,7 @@ fn open_raw(dir: RawFd, name: &CStr, mut how: OpenHow) -> Result<OwnedFd, Errno>
 }
 
 /// What statx(2) says, as far as guard asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Device, in the encoding of stat(2).
     pub dev: u64,

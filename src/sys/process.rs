@@ -346,6 +346,12 @@ pub fn give_up_new_privileges() -> Result<(), Errno> {
     nix::sys::prctl::set_no_new_privs()
 }
 
+/// Whether no_new_privs is set.
+#[must_use]
+pub fn has_given_up_new_privileges() -> bool {
+    nix::sys::prctl::get_no_new_privs().unwrap_or(false)
+}
+
 /// The process at the other end of a UNIX socket: who connected, or who listened.
 ///
 /// # Errors

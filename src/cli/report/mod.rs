@@ -203,11 +203,7 @@ impl Observer for Report {
         self.recorded(written);
     }
 
-    fn notice(&mut self, text: &str) {
-        let weight = match self.setup.effort {
-            Effort::Strict => Weight::Remark,
-            Effort::BestEffort => Weight::NotEnforced,
-        };
+    fn notice(&mut self, text: &str, weight: Weight) {
         self.speaker.say(notice(text));
         let written = self.setup.journal.note(text, weight);
         self.recorded(written);
@@ -399,7 +395,10 @@ mod tests {
             OnAttempt::Fail,
             Effort::BestEffort,
         );
-        report.notice("no Landlock: names are protected by the supervisor alone");
+        report.notice(
+            "no Landlock: names are protected by the supervisor alone",
+            Weight::NotEnforced,
+        );
         report.refused(&delete(1, "a"), Voice::Here);
         assert_eq!(report.command_ended(0), 123);
         let text = heard.text();

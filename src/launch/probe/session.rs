@@ -6,7 +6,7 @@ use super::INNER_LIMIT;
 use super::child::{Child, Socket, send};
 use crate::launch::{advice, sandbox};
 use crate::supervise::calls::{Architecture, Call};
-use crate::supervise::filter;
+use crate::supervise::filter::{self, Executions};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::seccomp::{self, Listener, Notification};
 use crate::sys::{Errno, process};
@@ -73,7 +73,9 @@ fn enter(socket: Socket<'_>) -> Result<(), String> {
             .map_err(|errno| format!("cannot give up gaining privileges: {errno}"))?;
     }
     let listener = seccomp::check_sizes()
-        .and_then(|()| seccomp::install(&filter::assemble(Architecture::NATIVE)))
+        .and_then(|()| {
+            seccomp::install(&filter::assemble(Architecture::NATIVE, Executions::Unseen))
+        })
         .map_err(advice::no_listener)?;
     descriptor::send(socket, listener.as_fd())
         .map_err(|errno| format!("cannot hand over the listener: {errno}"))

@@ -7,7 +7,7 @@ mod requests;
 mod table;
 
 pub use requests::{REQUESTS, Request, request};
-pub use table::CALLS;
+pub use table::{CALLS, EXECUTIONS};
 
 /// An architecture whose calls the filter knows (linux/audit.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,8 @@ pub enum Kind {
     Control,
     /// landlock_restrict_self: let go on, and remembered.
     Restrict,
+    /// exec family: the program. Let go on, and looked at.
+    Execute(Dir, u8),
     /// Refused under every policy with `EPERM`.
     Forbidden,
     /// Answered `ENOSYS` by the filter itself: io_uring would let calls pass unseen, and programs fall back.
@@ -185,6 +187,7 @@ impl Kind {
                 | Self::FileAttributes
                 | Self::Control
                 | Self::Restrict
+                | Self::Execute(..)
                 | Self::Forbidden
                 | Self::Absent
         )
@@ -208,6 +211,7 @@ impl Call {
         let number = u32::try_from(number).ok()?;
         CALLS
             .iter()
+            .chain(EXECUTIONS)
             .find(|call| call.number(architecture) == Some(number))
     }
 }
@@ -250,8 +254,11 @@ mod tests {
             ("kexec_load", libc::SYS_kexec_load),
             ("bpf", libc::SYS_bpf),
             ("io_uring_setup", libc::SYS_io_uring_setup),
+            ("execve", libc::SYS_execve),
+            ("execveat", libc::SYS_execveat),
         ] {
-            let call = CALLS.iter().find(|call| call.name == name).expect(name);
+            let mut all = CALLS.iter().chain(EXECUTIONS);
+            let call = all.find(|call| call.name == name).expect(name);
             assert_eq!(call.x86_64.map(i64::from), Some(number), "{name}");
         }
     }
@@ -265,6 +272,7 @@ mod tests {
         ] {
             let mut numbers: Vec<_> = CALLS
                 .iter()
+                .chain(EXECUTIONS)
                 .filter_map(|call| call.number(architecture))
                 .collect();
             let all = numbers.len();

@@ -218,3 +218,9 @@ pub const CALLS: &[Call] = &[
     call("io_uring_enter", 426, 426, 426, K::Absent),
     call("io_uring_register", 427, 427, 427, K::Absent),
 ];
+
+/// What the filter stops besides where programs that would gain privileges are to be noticed ([`Kind::Execute`]).
+pub const EXECUTIONS: &[Call] = &[
+    call("execve", 59, 221, 11, K::Execute(Cwd, 0)),
+    call("execveat", 322, 281, 358, K::Execute(Arg(0), 1)),
+];

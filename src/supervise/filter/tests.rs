@@ -45,15 +45,21 @@ fn run(program: &[Instruction], architecture: u32, number: u32, arguments: [u64;
     }
 }
 
-/// The filters of both builds, each with the architectures that it knows.
-fn filters() -> [(Vec<Instruction>, &'static [u32]); 2] {
-    [
-        (
-            assemble(&[Architecture::X86_64, Architecture::I386]),
-            &[X86_64, I386],
-        ),
-        (assemble(&[Architecture::Aarch64]), &[AARCH64]),
-    ]
+/// A filter, the architectures that it knows, and whether it asks about executions.
+type Known = (Vec<Instruction>, &'static [u32], Executions);
+
+/// The filters of both builds, with and without executions.
+fn filters() -> Vec<Known> {
+    let builds: [(&[Architecture], &[u32]); 2] = [
+        (&[Architecture::X86_64, Architecture::I386], &[X86_64, I386]),
+        (&[Architecture::Aarch64], &[AARCH64]),
+    ];
+    [Executions::Unseen, Executions::Noticed]
+        .into_iter()
+        .flat_map(|asks| {
+            builds.map(|(architectures, numbers)| (assemble(architectures, asks), numbers, asks))
+        })
+        .collect()
 }
 
 /// The answer word of the reference for each number of an architecture.
@@ -90,11 +96,12 @@ fn flags_at(name: &str) -> usize {
     if name == "open" { 1 } else { 2 }
 }
 
-fn expected(call: Option<(&str, &str)>, arguments: [u64; 6]) -> u32 {
+fn expected(call: Option<(&str, &str)>, arguments: [u64; 6], executions: Executions) -> u32 {
     let by = |asked: bool| if asked { NOTIFY } else { ALLOW };
     match call {
         None | Some((_, "goes-on")) => ALLOW,
         Some((_, "asked")) => NOTIFY,
+        Some((_, "executes")) => by(executions == Executions::Noticed),
         Some((_, "absent")) => ABSENT,
         Some((name, "flags")) => by(open_changes(arguments[flags_at(name)] as u32)),
         Some((_, "request")) => by(REQUESTS
@@ -107,7 +114,7 @@ fn expected(call: Option<(&str, &str)>, arguments: [u64; 6]) -> u32 {
 
 #[test]
 fn every_number_gets_the_answer_of_the_reference() {
-    for (program, architectures) in filters() {
+    for (program, architectures, executions) in filters() {
         for architecture in architectures {
             let calls = reference(*architecture);
             assert!(calls.iter().flatten().count() > 300);
@@ -116,7 +123,7 @@ fn every_number_gets_the_answer_of_the_reference() {
                 let expected = if number > 469 {
                     ABSENT
                 } else {
-                    expected(*call, [0; 6])
+                    expected(*call, [0; 6], executions)
                 };
                 let got = run(&program, *architecture, number, [0; 6]);
                 assert_eq!(got, expected, "{architecture:#x} {number} {call:?}");
@@ -129,13 +136,14 @@ fn every_number_gets_the_answer_of_the_reference() {
 #[test]
 fn random_calls_get_the_answer_of_the_reference() {
     let mut random = Random(0x1234_5678_9ABC_DEF1);
-    for (program, architectures) in filters() {
+    for (program, architectures, executions) in filters() {
         for architecture in architectures {
             let calls = reference(*architecture);
             let by_argument: Vec<usize> = (0..calls.len())
                 .filter(|number| {
-                    calls[*number]
-                        .is_some_and(|(_, word)| !matches!(word, "goes-on" | "asked" | "absent"))
+                    calls[*number].is_some_and(|(_, word)| {
+                        !matches!(word, "goes-on" | "asked" | "absent" | "executes")
+                    })
                 })
                 .collect();
             for _ in 0..200_000 {
@@ -155,7 +163,7 @@ fn random_calls_get_the_answer_of_the_reference() {
                 }
                 let expected = match calls.get(number as usize) {
                     _ if number == SKIPPED => ALLOW,
-                    Some(call) if number <= 469 => expected(*call, arguments),
+                    Some(call) if number <= 469 => expected(*call, arguments, executions),
                     _ => ABSENT,
                 };
                 let got = run(&program, *architecture, number, arguments);
@@ -168,7 +176,7 @@ fn random_calls_get_the_answer_of_the_reference() {
 /// Every combination of up to three flags with every way of access.
 #[test]
 fn open_is_told_by_its_flags_alone() {
-    let (program, _) = &filters()[0];
+    let (program, ..) = &filters()[0];
     let bits: Vec<u32> = (0..26).map(|bit| 1 << bit).chain([0]).collect();
     let combined = |so_far: Vec<u32>| -> Vec<u32> {
         let with = |flags: &u32| bits.iter().map(|bit| flags | bit).collect::<Vec<_>>();
@@ -188,7 +196,7 @@ fn open_is_told_by_its_flags_alone() {
 
 #[test]
 fn what_is_unknown_does_not_exist() {
-    for (program, architectures) in filters() {
+    for (program, architectures, _) in filters() {
         for native in architectures {
             assert_eq!(
                 run(&program, *native, SKIPPED, [0; 6]),
@@ -224,7 +232,7 @@ fn what_is_unknown_does_not_exist() {
 /// leads forward, stays inside, and ends in an answer; loads are of whole words inside the call's data.
 #[test]
 fn the_program_is_one_that_the_kernel_takes() {
-    for (program, _) in filters() {
+    for (program, ..) in filters() {
         assert!(program.len() <= 4096);
         assert_eq!(program.last().map(|step| step.code), Some(RETURN));
         for (at, step) in program.iter().enumerate() {
@@ -247,7 +255,7 @@ fn the_program_is_one_that_the_kernel_takes() {
 /// but number and architecture.
 #[test]
 fn what_is_always_allowed_is_allowed_by_its_number() {
-    for (program, architectures) in filters() {
+    for (program, architectures, _) in filters() {
         for architecture in architectures {
             for (number, call) in reference(*architecture).iter().enumerate().take(470) {
                 if !call.is_none_or(|(_, word)| word == "goes-on") {

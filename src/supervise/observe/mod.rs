@@ -136,7 +136,7 @@ impl Observer<'_> {
                 self.bind(word(0), word(4), word(8))
             }
             Kind::Forbidden => Ok(Action::Forbidden),
-            Kind::Restrict | Kind::Absent => Ok(Action::Pass),
+            Kind::Restrict | Kind::Execute(..) | Kind::Absent => Ok(Action::Pass),
             kind => self.metadata(kind),
         }
     }
