@@ -35,7 +35,7 @@ const fn unmoved(name: &'static str, attack: &'static str) -> Row {
 #[rustfmt::skip] // one row a line
 pub const ROWS: &[Row] = &[
     unmoved("signals that end programs, to the supervisor", on_guard!("for s in HUP INT TERM USR1 USR2 ALRM PIPE; do on $S kill -$s $S; done")),
-    unmoved("the supervisor is stopped for a while", on_guard!("on $S kill -STOP $S; (sleep 0.3; on $S kill -CONT $S) &")),
+    unmoved("the supervisor is stopped for a while", on_guard!("(sleep 0.3; kill -CONT $S) & sleep 0.1; on $S kill -STOP $S")),
     Row { needs: &["prlimit"], ..itself("the supervisor gets no descriptors", on_guard!("on $S prlimit --pid $S --nofile=0:0")) },
     Row { needs: &["prlimit"], ..itself("guard may not write files", on_guard!("on $S prlimit --pid $S --fsize=0:0; on $G prlimit --pid $G --fsize=0:0")) },
     Row { needs: &["prlimit"], ..itself("the supervisor gets no memory", on_guard!("on $S prlimit --pid $S --as=0:0 --data=0:0")) },
