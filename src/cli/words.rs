@@ -27,7 +27,12 @@ impl Homes {
 
     /// A path for people: home as `~`, made visible, cut in the middle when it is very long.
     pub fn place(&self, path: &str) -> String {
-        middle(&visible(&self.tilde(path)), PATH_CHARACTERS)
+        middle(&self.whole(path), PATH_CHARACTERS)
+    }
+
+    /// The same, never cut.
+    pub fn whole(&self, path: &str) -> String {
+        visible(&self.tilde(path))
     }
 
     /// A command line for people, as a shell would take it as far as that is possible.

@@ -52,7 +52,6 @@ impl Look {
     }
 
     /// Without colours, as wide as lines are.
-    #[cfg(test)]
     pub fn plain() -> Self {
         Self {
             colors: false,

@@ -3,6 +3,7 @@
 mod check;
 mod filter;
 mod follow;
+mod html;
 mod json;
 mod look;
 mod one;
@@ -10,6 +11,7 @@ mod stats;
 mod table;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -38,6 +40,11 @@ pub struct LogArgs {
     /// Count what was tried by program, operation, rule and day
     #[arg(long)]
     stats: bool,
+    /// Write a page about one run, or the newest, to FILE (`-` for standard output): times, processes, folders and attempts, to be
+    /// opened in a browser. It needs no network and no other file; only you may read it, as the record, unless FILE was there with
+    /// another mode
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "follow", "verify", "stats"])]
+    html: Option<PathBuf>,
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: When,
@@ -47,7 +54,7 @@ pub struct LogArgs {
 
 /// How, for whom, and from where records are shown.
 struct View {
-    dir: std::path::PathBuf,
+    dir: PathBuf,
     homes: Homes,
     zone: TimeZone,
     look: Look,
@@ -81,6 +88,10 @@ pub fn main(arguments: &LogArgs, out: &mut dyn Write) -> Result<i32, Failure> {
         let some = one.map_or(&runs[..], std::slice::from_ref);
         return stats::stats(&view, some, arguments.json, out);
     }
+    if let Some(target) = &arguments.html {
+        let file = one.or(runs.first()).ok_or_else(|| view.nothing())?;
+        return html::write(view, file, target, out);
+    }
     match (one, arguments.json) {
         (None, false) => table::print(&view, &runs, out),
         (None, true) => json::all(&view, &runs, out),
@@ -111,6 +122,14 @@ impl View {
                 )))
             }
         }
+    }
+
+    /// There is no record.
+    fn nothing(&self) -> Failure {
+        let dir = self.homes.place(&self.dir.to_string_lossy());
+        Failure::Words(format!(
+            "nothing was refused so far: there is no record in {dir}"
+        ))
     }
 
     /// Reads a run whose guard was killed only after its torn line is taken away, where that is possible.

@@ -7,10 +7,30 @@ use super::look::Part;
 use crate::cli::Failure;
 use crate::cli::report::wording;
 use crate::cli::words::{counted, visible};
-use crate::record::{Answer, Attempt, Event, Footer, Header, Node, RunFile, VERSION, tree};
+use crate::record::{
+    Answer, Attempt, Event, Footer, Group, Header, Node, Process, RunFile, Story, VERSION, tree,
+};
+
+/// The time of an attempt.
+pub const CLOCK: &str = "%H:%M:%S%.3f";
+
+/// A run's record, and what of it is shown.
+pub struct Told {
+    /// All of it but its events.
+    pub story: Story,
+    /// The events that the filters let through.
+    pub events: Vec<Event>,
+}
 
 /// Prints the run; 1 where its record is damaged.
 pub fn print(view: &View, file: &RunFile, out: &mut dyn Write) -> Result<i32, Failure> {
+    let told = read(view, file)?;
+    write(view, file, &told, out)?;
+    Ok(told.status())
+}
+
+/// Reads a record for people.
+pub fn read(view: &View, file: &RunFile) -> Result<Told, Failure> {
     let mut story = view.story(file)?;
     if let Some(version) = story.other_version {
         return Err(Failure::Words(format!(
@@ -18,42 +38,61 @@ pub fn print(view: &View, file: &RunFile, out: &mut dyn Write) -> Result<i32, Fa
             file.run
         )));
     }
-    if let Some(header) = &story.header {
-        view.header(header, out)?;
-    }
-    for note in &story.notes {
-        writeln!(out, "note: {}", visible(&note.text))?;
-    }
-    let events: Vec<Event> = std::mem::take(&mut story.events)
+    let events = std::mem::take(&mut story.events)
         .into_iter()
         .filter_map(|event| view.filter.event(event))
         .collect();
-    let shown: Vec<&Event> = events.iter().collect();
+    Ok(Told { story, events })
+}
+
+impl Told {
+    /// The exit status of whoever shows it.
+    pub fn status(&self) -> i32 {
+        i32::from(!self.story.damaged.is_empty())
+    }
+
+    /// How the run ended.
+    pub fn end(&self) -> String {
+        match &self.story.footer {
+            Some(footer) => closing(footer),
+            None => "The record has no end: the run goes on, or it was cut short.".into(),
+        }
+    }
+
+    /// What is wrong with the record.
+    pub fn damage(&self, run: &str) -> Vec<String> {
+        let torn = self.story.torn.iter();
+        let torn = torn.map(|line| format!("Line {line} was not written to its end."));
+        let damaged = self.story.damaged.iter().map(|line| {
+            format!(
+                "Line {line} of the record is damaged; what is above comes from the other lines. See `guard log --verify {run}`."
+            )
+        });
+        torn.chain(damaged).collect()
+    }
+}
+
+/// The run as text.
+pub fn write(view: &View, file: &RunFile, told: &Told, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(header) = &told.story.header {
+        view.header(header, out)?;
+    }
+    for note in &told.story.notes {
+        writeln!(out, "note: {}", visible(&note.text))?;
+    }
+    let shown: Vec<&Event> = told.events.iter().collect();
     for root in tree(&shown) {
         writeln!(out)?;
         view.node(&root, "", "", out)?;
     }
-    if events.is_empty() && !view.filter.is_open() {
+    if told.events.is_empty() && !view.filter.is_open() {
         writeln!(out, "\nThe filters let nothing of this run through.")?;
     }
-    match &story.footer {
-        Some(footer) => writeln!(out, "\n{}", closing(footer))?,
-        None => writeln!(
-            out,
-            "\nThe record has no end: the run goes on, or it was cut short."
-        )?,
+    writeln!(out, "\n{}", told.end())?;
+    for line in told.damage(&file.run) {
+        writeln!(out, "{line}")?;
     }
-    if let Some(line) = story.torn {
-        writeln!(out, "Line {line} was not written to its end.")?;
-    }
-    for line in &story.damaged {
-        writeln!(
-            out,
-            "Line {line} of the record is damaged; what is above comes from the other lines. See `guard log --verify {}`.",
-            file.run
-        )?;
-    }
-    Ok(i32::from(!story.damaged.is_empty()))
+    Ok(())
 }
 
 impl View {
@@ -91,6 +130,15 @@ impl View {
         Ok(())
     }
 
+    /// A process's command line; its name where that is not known.
+    pub(super) fn command(&self, process: &Process) -> String {
+        if process.arguments.is_empty() {
+            wording::name(process)
+        } else {
+            self.homes.command(&process.arguments)
+        }
+    }
+
     /// A process, what it tried, and what it started. `here` leads its own line, `below` the lines under it.
     fn node(
         &self,
@@ -100,11 +148,7 @@ impl View {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let process = node.process;
-        let command = if process.arguments.is_empty() {
-            wording::name(process)
-        } else {
-            self.homes.command(&process.arguments)
-        };
+        let command = self.command(process);
         let command = self.look.fit(command, here.chars().count() + 14);
         writeln!(
             out,
@@ -147,15 +191,9 @@ impl View {
         let law = wording::law_of(group);
         writeln!(out, "{lead}  {law}")?;
         for one in &event.attempts {
-            let who = if one.attempt.process.pid == group.process.pid {
-                String::new()
-            } else {
-                format!(
-                    " by {} ({})",
-                    wording::name(&one.attempt.process),
-                    one.attempt.process.pid
-                )
-            };
+            let who = other(&one.attempt, group)
+                .map(|who| format!(" by {who}"))
+                .unwrap_or_default();
             let line = format!("{:>6}  {}{who}", one.seq, self.attempt(&one.attempt));
             let line = self.look.fit(line, lead.chars().count() + 2);
             writeln!(out, "{lead}  {line}")?;
@@ -168,7 +206,7 @@ impl View {
                 .map(|last| {
                     format!(
                         ", the last at {} on {}",
-                        self.local(group.latest, "%H:%M:%S%.3f"),
+                        self.local(group.latest, CLOCK),
                         self.homes.place(&last.shown())
                     )
                 })
@@ -179,13 +217,15 @@ impl View {
         Ok(())
     }
 
+    /// The paths as the program gave them.
+    pub(super) fn asked(&self, attempt: &Attempt) -> String {
+        let paths = attempt.asked.iter();
+        let shown: Vec<_> = paths.map(|path| self.homes.place(&path.shown())).collect();
+        shown.join(" -> ")
+    }
+
     fn attempt(&self, attempt: &Attempt) -> String {
-        let asked = attempt
-            .asked
-            .iter()
-            .map(|path| self.homes.place(&path.shown()))
-            .collect::<Vec<_>>()
-            .join(" -> ");
+        let asked = self.asked(attempt);
         let found = attempt.found.as_ref();
         let place = match found.map(|path| self.homes.place(&path.shown())) {
             Some(found) if asked.is_empty() || found == asked => found,
@@ -199,11 +239,18 @@ impl View {
             .unwrap_or_default();
         format!(
             "{}  {} {}  {place}{because}",
-            self.local(attempt.time, "%H:%M:%S%.3f"),
+            self.local(attempt.time, CLOCK),
             visible(&attempt.syscall),
             outcome(attempt),
         )
     }
+}
+
+/// `rm (4313)`, where somebody else made the attempt than the process at the head of its group.
+pub fn other(attempt: &Attempt, group: &Group) -> Option<String> {
+    let process = &attempt.process;
+    (process.pid != group.process.pid)
+        .then(|| format!("{} ({})", wording::name(process), process.pid))
 }
 
 /// What the program got.

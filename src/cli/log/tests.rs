@@ -25,14 +25,19 @@ fn recorded() -> (tempfile::TempDir, View) {
     journal.attempt(&attempt).unwrap();
     journal.finish(Some(0), Some(123)).unwrap();
     drop(journal);
-    let view = View {
-        dir: top.path().to_owned(),
+    let view = plain(top.path());
+    (top, view)
+}
+
+/// As `guard log` shows the records in `dir` to u, in UTC.
+pub fn plain(dir: &Path) -> View {
+    View {
+        dir: dir.to_owned(),
         homes: Homes::new(Path::new("/home/u")),
         zone: TimeZone::UTC,
         look: Look::plain(),
         filter: Filter::default(),
-    };
-    (top, view)
+    }
 }
 
 fn shown(print: impl FnOnce(&mut dyn Write) -> Result<i32, Failure>) -> String {
