@@ -1,6 +1,6 @@
 //! What a page knows of its run: names and sentences as `guard log` shows them, numbers for the page's script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
@@ -78,9 +78,11 @@ struct Attempt {
     /// The paths that the program gave, where they say something else.
     asked: Option<String>,
     because: Option<String>,
-    /// Who made it, and the names of that process and its parents, where it is not the process of the event.
+    /// Who made it, the names of that process and its parents, and the places of those that the page knows; nothing of it
+    /// where it is the process of the event.
     by: Option<String>,
     chain: Vec<String>,
+    through: Vec<usize>,
 }
 
 impl Data {
@@ -113,33 +115,50 @@ impl Data {
             attempts: Vec::new(),
         };
         let events: Vec<&record::Event> = told.events.iter().collect();
+        let mut places = Places::new();
         for root in tree(&events) {
-            data.add(view, &root, None);
+            data.add(view, &root, None, &mut places);
+        }
+        for event in events {
+            let place = places.get(&identity(&event.group.process)).copied();
+            data.tell(view, event, place.unwrap_or(0), &places);
         }
         data.attempts.sort_by_key(|attempt| attempt.seq);
         data
     }
 
-    /// A process, what it tried, and what it started.
-    fn add(&mut self, view: &View, node: &Node<'_>, parent: Option<usize>) {
+    /// A process and what it started.
+    fn add(&mut self, view: &View, node: &Node<'_>, parent: Option<usize>, places: &mut Places) {
         let place = self.processes.len();
+        places.insert(identity(node.process), place);
         self.processes.push(Process {
             parent,
             pid: node.process.pid,
             name: wording::name(node.process),
             command: view.command(node.process),
         });
-        for event in &node.events {
-            let number = self.events.len();
-            self.events.push(view.event_of(event, place));
-            let attempts = event.attempts.iter();
-            self.attempts
-                .extend(attempts.map(|one| view.attempt_of(one, event, number)));
-        }
         for child in &node.children {
-            self.add(view, child, Some(place));
+            self.add(view, child, Some(place), places);
         }
     }
+
+    /// An event of the process in this place, and its attempts.
+    fn tell(&mut self, view: &View, event: &record::Event, process: usize, places: &Places) {
+        let number = self.events.len();
+        self.events.push(view.event_of(event, process));
+        for one in &event.attempts {
+            let attempt = view.attempt_of(one, event, number, places);
+            self.attempts.push(attempt);
+        }
+    }
+}
+
+/// Where each process is among those of the page.
+type Places = HashMap<(i32, u64), usize>;
+
+/// A process, told apart from later ones of the same number.
+fn identity(process: &record::Process) -> (i32, u64) {
+    (process.pid, process.started)
 }
 
 /// What the head of the page tells besides the command.
@@ -227,14 +246,23 @@ impl View {
         }
     }
 
-    fn attempt_of(&self, one: &Numbered, event: &record::Event, number: usize) -> Attempt {
+    fn attempt_of(
+        &self,
+        one: &Numbered,
+        event: &record::Event,
+        number: usize,
+        places: &Places,
+    ) -> Attempt {
         let attempt = &one.attempt;
         let found = attempt.found.as_ref();
-        let path = found.map(|path| self.homes.whole(&path.shown()));
         let shown = found.map(|path| self.homes.place(&path.shown()));
         let asked = self.asked(attempt);
         let by = one::other(attempt, &event.group);
-        let above = std::iter::once(&attempt.process).chain(&attempt.parents);
+        // From the process itself up to the command; empty where the event tells it.
+        let chain = || {
+            let chain = std::iter::once(&attempt.process).chain(&attempt.parents);
+            chain.filter(|_| by.is_some())
+        };
         Attempt {
             event: number,
             seq: one.seq,
@@ -243,13 +271,12 @@ impl View {
             syscall: visible(&attempt.syscall),
             outcome: one::outcome(attempt),
             asked: (!asked.is_empty() && shown.as_ref() != Some(&asked)).then_some(asked),
-            path,
+            path: found.map(|path| self.homes.whole(&path.shown())),
             because: attempt.because.as_deref().map(visible),
-            chain: if by.is_some() {
-                above.map(wording::name).collect()
-            } else {
-                Vec::new()
-            },
+            chain: chain().map(wording::name).collect(),
+            through: chain()
+                .filter_map(|process| places.get(&identity(process)).copied())
+                .collect(),
             by,
         }
     }

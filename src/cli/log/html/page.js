@@ -27,7 +27,7 @@
   const items = [
     ...data.attempts.map((attempt) => ({ ...attempt, count: 1 })),
     ...data.events.flatMap((event, index) => event.rest === 0 ? [] : [{
-      event: index, seq: Infinity, time: event.latest, clock: event.clock, path: event.within, count: event.rest, chain: [],
+      event: index, seq: Infinity, time: event.latest, clock: event.clock, path: event.within, count: event.rest,
       last: event.last,
     }]),
   ].sort((one, other) => one.time - other.time || one.seq - other.seq || 0);
@@ -36,8 +36,8 @@
     const process = data.processes[event.process];
     item.operation = event.operation;
     item.who = item.by ?? `${process.name} (${process.pid})`;
-    item.processes = above[event.process];
-    item.programs = [...item.chain, ...item.processes.map((index) => data.processes[index].name)];
+    item.processes = item.by == null ? above[event.process] : item.through;
+    item.programs = item.by == null ? item.processes.map((index) => data.processes[index].name) : item.chain;
     const words = [item.path, item.asked, item.last, item.syscall, item.outcome, item.because, item.by,
       data.operations[event.operation], process.command, process.name];
     item.words = words.filter(Boolean).join("\n").toLowerCase();
@@ -168,15 +168,23 @@
     const node = make("li", {}, button);
     return { node, button, list, count };
   });
-  data.events.forEach((event) => nodes[event.process].node.append(make("div", { class: `event ${event.operation}` },
-    make("span", {}, event.sentence), make("small", {}, event.law))));
+  const sentences = data.events.map((event) => {
+    const sentence = make("div", { class: `event ${event.operation}` }, make("span", {}, event.sentence), make("small", {}, event.law));
+    nodes[event.process].node.append(sentence);
+    return sentence;
+  });
   const roots = make("ul");
   data.processes.forEach(({ parent }, index) => (parent === null ? roots : nodes[parent].list).append(nodes[index].node));
   for (const { node, list } of nodes) if (list.firstChild) node.append(list);
   at("processes").append(roots);
   const showTree = (shown) => {
     const counts = nodes.map(() => 0);
-    for (const item of shown) for (const index of item.processes) counts[index] += item.count;
+    const told = new Set();
+    for (const item of shown) {
+      told.add(item.event);
+      for (const index of item.processes) counts[index] += item.count;
+    }
+    sentences.forEach((sentence, index) => sentence.classList.toggle("off", !told.has(index)));
     nodes.forEach(({ button, count }, index) => {
       count.textContent = many(counts[index], "attempt");
       button.classList.toggle("off", counts[index] === 0);
