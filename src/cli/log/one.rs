@@ -65,7 +65,7 @@ impl Told {
         let torn = torn.map(|line| format!("Line {line} was not written to its end."));
         let damaged = self.story.damaged.iter().map(|line| {
             format!(
-                "Line {line} of the record is damaged; what is above comes from the other lines. See `guard log --verify {run}`."
+                "Line {line} of the record is damaged; what is shown comes from the other lines. See `guard log --verify {run}`."
             )
         });
         torn.chain(damaged).collect()

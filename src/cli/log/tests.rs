@@ -6,7 +6,7 @@ use super::*;
 use crate::record::{Journal, ObjectKind, Text, samples};
 
 /// A run in which node, started by a shell that npm started, tried to remove what its siblings left.
-fn recorded() -> (tempfile::TempDir, View) {
+pub fn recorded() -> (tempfile::TempDir, View) {
     let top = tempfile::tempdir().unwrap();
     let keep = samples::keep(0, 0);
     let mut journal = Journal::new(top.path().to_owned(), samples::header(), keep);

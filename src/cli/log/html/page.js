@@ -351,7 +351,7 @@
     showPlaces(shown);
     showRows(shown);
   };
-  for (const id of ["filters", "times", "tree", "places", "list"]) at(id).hidden = false;
+  for (const id of ["filters", "times", "tree", "places", "list"]) at(id).hidden = items.length === 0;
   at("plain").open = false;
   show();
   let width = at("map").clientWidth;

@@ -70,6 +70,25 @@ fn without_scripts_the_page_is_the_text_of_guard_log() {
 }
 
 #[test]
+fn a_damaged_record_has_its_page_and_says_so() {
+    let (_top, view) = crate::cli::log::tests::recorded();
+    let run = list(&view.dir).unwrap().remove(0);
+    let text = std::fs::read_to_string(&run.path).unwrap();
+    let text = text.replacen("{\"type\":\"attempt\"", "x", 1);
+    std::fs::write(&run.path, &text[..text.len() - 9]).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(write(view, &run, Path::new("-"), &mut out).unwrap(), 1);
+    let page = String::from_utf8(out).unwrap();
+    for words in [
+        "\"Line 2 of the record is damaged; what is shown",
+        "\"notes\":[\"guard was killed while it wrote",
+        "The record has no end: the run goes on",
+    ] {
+        assert!(page.contains(words), "{words} is not in {page}");
+    }
+}
+
+#[test]
 fn style_and_script_end_where_they_should_and_name_nothing_outside() {
     for part in [STYLE, SCRIPT] {
         assert!(!part.contains("</") && !part.contains("<!--") && !part.contains("url("));
