@@ -138,7 +138,7 @@
     const bar = make("rect", { x: left, y: 4, width: Math.max(3, across(event.latest) - left), height: 12, rx: 1 });
     const count = make("b");
     const button = make("button", { type: "button", title: `${process.command}\n${event.sentence}`, click: () => choose("process", event.process) },
-      make("span", {}, `${process.name} (${process.pid}) ${data.operations[event.operation]}`), count);
+      make("span", {}, `${process.name} (${process.pid})`), " ", make("small", {}, data.operations[event.operation]), " ", count);
     const picture = make("svg", { viewBox: "0 0 1000 20", preserveAspectRatio: "none", "aria-hidden": "true" }, bar, strokes);
     const lane = make("div", { class: `lane ${event.operation}` }, button, picture);
     return { event, lane, button, strokes, count };
