@@ -1,5 +1,7 @@
-//! Programs that gain rights by being executed (setuid, setgid, file capabilities), which under guard none does as an
-//! ordinary user. They fail in their own ways, often without a hint; so guard says once why.
+//! Setuid programs, which under guard run with no more rights than an ordinary user has. They fail in their own ways, often
+//! without a hint; so guard says once why.
+//!
+//! Nothing is said of setgid programs and of file capabilities: those that people meet (ssh-agent, ping) do without.
 
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
@@ -9,53 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::calls::{Architecture, Dir};
 use super::resolve::Object;
-use super::target::{Status, Target, UserNamespace};
+use super::target::{Target, UserNamespace};
 use crate::sys::file::{self, OpenHow, RESOLVE_NO_MAGICLINKS, Stat};
 use crate::sys::metadata;
 use crate::sys::seccomp::Notification;
-
-/// The rights that a program would gain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gain {
-    User(u32),
-    Group(u32),
-    Capabilities,
-}
-
-impl Gain {
-    /// What executing a file gives; most give nothing.
-    fn of(stat: &Stat, has_capabilities: impl FnOnce() -> bool) -> Option<Self> {
-        // Without the execution bit of the group, the bit means something else (inode(7)).
-        const SETGID: u32 = libc::S_ISGID | libc::S_IXGRP;
-        if stat.kind() != libc::S_IFREG || stat.mode & 0o111 == 0 {
-            None
-        } else if stat.mode & libc::S_ISUID != 0 {
-            Some(Self::User(stat.uid))
-        } else if stat.mode & SETGID == SETGID {
-            Some(Self::Group(stat.gid))
-        } else {
-            has_capabilities().then_some(Self::Capabilities)
-        }
-    }
-
-    /// Whether `status`'s process does not have it already.
-    fn is_news_to(self, status: &Status) -> bool {
-        match self {
-            Self::User(user) => user != status.user,
-            Self::Group(group) => group != status.group,
-            Self::Capabilities => true,
-        }
-    }
-
-    fn words(self) -> String {
-        match self {
-            Self::User(0) => "the rights of root".into(),
-            Self::User(user) => format!("the rights of user {user}"),
-            Self::Group(group) => format!("the rights of group {group}"),
-            Self::Capabilities => "its capabilities".into(),
-        }
-    }
-}
 
 /// Says once that a program gains nothing here.
 pub struct Privileged {
@@ -86,19 +45,19 @@ impl Privileged {
         let Some(program) = program(&target, &notification.arguments, dir, path) else {
             return;
         };
-        let Some(gain) = gain(&target, &program) else {
-            return;
-        };
-        if self.told.swap(true, Ordering::Relaxed) {
+        if !gains_rights(&target, &program) || self.told.swap(true, Ordering::Relaxed) {
             return;
         }
         let path = file::path_of(program.fd.as_fd()).unwrap_or_default();
         let path = PathBuf::from(OsStr::from_bytes(&path));
+        let owner = match program.stat.uid {
+            0 => "root".into(),
+            user => format!("user {user}"),
+        };
         (self.tell)(format!(
-            "{} cannot gain {} here: to guard an ordinary user's command guard has to set no_new_privs, with which no program \
+            "{} cannot gain the rights of {owner} here: to guard an ordinary user's command guard has to set no_new_privs, with which no program \
              gains rights by being executed; if it needs them, run it outside guard",
-            path.display(),
-            gain.words()
+            path.display()
         ));
     }
 }
@@ -127,18 +86,19 @@ fn program(target: &Target, arguments: &[u64; 6], dir: Dir, path: u8) -> Option<
     Object::new(opened.ok()?).ok()
 }
 
-/// What the target would gain by executing it, if guard were not there. Almost always nothing, so what costs most comes
+/// Whether the target would gain rights by executing it, if guard were not there. Almost never, so what costs most comes
 /// last.
-fn gain(target: &Target, program: &Object) -> Option<Gain> {
-    let file = program.fd.as_fd();
-    let gain = Gain::of(&program.stat, || {
-        metadata::has_attribute(file, c"security.capability")
-    })?;
-    let would = gain.is_news_to(target.status().ok()?)
-        && !metadata::is_nosuid(file)
+fn gains_rights(target: &Target, program: &Object) -> bool {
+    let stat = &program.stat;
+    is_setuid(stat)
+        && target.status().is_ok_and(|status| status.user != stat.uid)
+        && !metadata::is_nosuid(program.fd.as_fd())
         && target.has_our_root()
-        && target.user_namespace() == UserNamespace::Ours;
-    would.then_some(gain)
+        && target.user_namespace() == UserNamespace::Ours
+}
+
+fn is_setuid(stat: &Stat) -> bool {
+    stat.kind() == libc::S_IFREG && stat.mode & libc::S_ISUID != 0 && stat.mode & 0o111 != 0
 }
 
 #[cfg(test)]
@@ -146,26 +106,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_gives() {
-        use Gain::{Capabilities, Group, User};
-        let executable = libc::S_IFREG | 0o755;
-        for (mode, capable, gives) in [
-            (executable, false, None),
-            (executable, true, Some(Capabilities)),
-            (executable | 0o4000, true, Some(User(7))),
-            (executable | 0o6000, false, Some(User(7))),
-            (executable | 0o2000, false, Some(Group(8))),
-            (libc::S_IFREG | 0o2745, false, None),
-            (libc::S_IFREG | 0o4644, true, None),
-            (libc::S_IFDIR | 0o6755, true, None),
+    fn setuid_programs() {
+        for (mode, setuid) in [
+            (libc::S_IFREG | 0o755, false),
+            (libc::S_IFREG | 0o2755, false),
+            (libc::S_IFREG | 0o4755, true),
+            (libc::S_IFREG | 0o4010, true),
+            (libc::S_IFREG | 0o4644, false),
+            (libc::S_IFDIR | 0o4755, false),
         ] {
             let stat = Stat {
                 mode,
-                uid: 7,
-                gid: 8,
                 ..Stat::default()
             };
-            assert_eq!(Gain::of(&stat, || capable), gives, "{mode:o}");
+            assert_eq!(is_setuid(&stat), setuid, "{mode:o}");
         }
     }
 }

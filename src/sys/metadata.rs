@@ -108,16 +108,7 @@ pub fn remove_attribute(object: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno
     .map(drop)
 }
 
-/// Whether what the descriptor holds has this attribute, as far as that can be seen.
-#[must_use]
-pub fn has_attribute(object: BorrowedFd<'_>, name: &CStr) -> bool {
-    let path = magic_path(object);
-    // SAFETY: path and name are terminated; with no room for a value the kernel tells its length.
-    let length = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) };
-    length >= 0
-}
-
-/// Whether it lies in a mount where executing gives no rights (`nosuid`), as far as that can be seen.
+/// Whether what the descriptor holds lies in a mount where executing gives no rights (`nosuid`), as far as that can be seen.
 #[must_use]
 pub fn is_nosuid(object: BorrowedFd<'_>) -> bool {
     use nix::sys::statvfs::{FsFlags, fstatvfs};
