@@ -205,6 +205,37 @@ fn a_server_left_behind() {
     });
 }
 
+/// getrusage(2) counts what was waited for, all the way down; time(1), hyperfine and `ulimit -t` go by it. And by the end of
+/// guard the record is whole, where nothing of the run is left.
+#[test]
+fn its_caller_waits_for_all_of_it() {
+    both("the time of a command", |who| {
+        let home = Home::new(who);
+        let busy = "TIMEFORMAT='%U'; i=0; time { \"$@\"; }";
+        let work = "rm $P/auth.json; for ((i = 0; i < 300000; i++)); do :; done";
+        let took = |argv: &[&str]| -> Result<f64, String> {
+            let full = [&["bash", "-c", busy, "busy"], argv].concat();
+            let run = home.finish(home.command(With::Nothing, &full))?;
+            let last = run.stderr.lines().last().unwrap_or_default();
+            last.parse().map_err(|_| format!("{last}?\n{}", run.stderr))
+        };
+        let guard = programs::guard().to_str().unwrap();
+        let guarded = took(&[guard, "--", "bash", "-c", work])?;
+        let record = read_text(&home.records()[0]);
+        let whole = record
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains(r#""type":"footer""#));
+        let plain = took(&["bash", "-c", work])?;
+        if plain > 0.1 && guarded > plain / 3.0 && whole {
+            return Ok(());
+        }
+        Err(format!(
+            "{plain} s, under guard {guarded} s; whole: {whole}"
+        ))
+    });
+}
+
 #[test]
 fn standard_output_ends_with_the_command() {
     both("end of stdout", |who| {

@@ -3,6 +3,7 @@
 
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use nix::sys::signalfd::{SignalFd, siginfo};
 
@@ -46,10 +47,11 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
         descriptor::close_copy(held);
         supervise(ManuallyDrop::into_inner(run), theirs.as_fd())
     };
-    process::fork(job).doing("start the supervisor")?;
+    let supervisor = process::fork(job).doing("start the supervisor")?;
     let signals = signal::receive_all().doing("receive signals")?;
     give_up_streams(Streams::InputAndOutput)?;
     Front {
+        supervisor,
         socket: ours,
         signals,
         target: None,
@@ -85,7 +87,12 @@ pub fn give_up_streams(streams: Streams) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// How long the front waits for a supervisor that is about to end: by waiting for it the front's caller learns what time the
+/// command took (getrusage(2): only children that were waited for count), and finds a record that is complete.
+const MOMENT: Duration = Duration::from_millis(250);
+
 struct Front {
+    supervisor: i32,
     socket: OwnedFd,
     signals: SignalFd,
     target: Option<(i32, Option<OwnedFd>)>,
@@ -109,6 +116,11 @@ impl Front {
                 }
                 Some(Message::Stopped(signal)) => self.stop(signal)?,
                 Some(Message::Ended(status)) => return Ok(status),
+                Some(Message::Over(status)) => {
+                    let deadline = Instant::now() + MOMENT;
+                    process::reap(self.supervisor, deadline);
+                    return Ok(status);
+                }
                 Some(failure) => return Err(failure.error(&self.program)),
                 None => return Err(self.lost()),
             }

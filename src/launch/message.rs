@@ -15,6 +15,8 @@ pub enum Message {
     Stopped(i32),
     /// The command has ended; the front exits with this status.
     Ended(i32),
+    /// The same, and all that it started has ended too: the supervisor is about to.
+    Over(i32),
     /// The program is not there.
     NotFound,
     /// The program cannot be executed.
@@ -51,6 +53,7 @@ impl Message {
             Self::Started(pid) => number(b't', *pid),
             Self::Stopped(signal) => number(b's', *signal),
             Self::Ended(status) => number(b'x', *status),
+            Self::Over(status) => number(b'o', *status),
             Self::NotFound => vec![b'n'],
             Self::NotExecutable(errno) => number(b'e', *errno),
             Self::Failed(text) => words(b'f', text),
@@ -72,6 +75,7 @@ impl Message {
             b't' => Self::Started(number()?),
             b's' => Self::Stopped(number()?),
             b'x' => Self::Ended(number()?),
+            b'o' => Self::Over(number()?),
             b'n' => Self::NotFound,
             b'e' => Self::NotExecutable(number()?),
             b'f' => Self::Failed(words()),
@@ -137,6 +141,7 @@ mod tests {
             Message::Started(7),
             Message::Stopped(20),
             Message::Ended(-1),
+            Message::Over(130),
             Message::NotFound,
             Message::NotExecutable(13),
             Message::Failed("words".into()),

@@ -168,6 +168,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         front,
         front_process,
         target: Some(target),
+        status: None,
         events,
         signals,
     };

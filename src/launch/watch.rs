@@ -20,6 +20,8 @@ pub struct Watch<'a> {
     pub front_process: OwnedFd,
     /// The command's own process, until it has ended.
     pub target: Option<i32>,
+    /// Its status, from its end until that has been told.
+    pub status: Option<i32>,
     /// The observer.
     pub events: Sender<Event>,
     /// Where the ends of children are told.
@@ -32,7 +34,14 @@ impl Watch<'_> {
     /// # Errors
     /// When waiting fails.
     pub fn until_the_last_is_gone(&mut self) -> Result<(), LaunchError> {
-        while self.reap()? {
+        loop {
+            let are_left = self.reap()?;
+            if let Some(status) = self.status.take() {
+                self.ended(status, are_left)?;
+            }
+            if !are_left {
+                break;
+            }
             let Some(target) = self.target else {
                 process::wait_for([self.signals.as_fd()]).doing("wait")?;
                 self.drain();
@@ -70,8 +79,8 @@ impl Watch<'_> {
                 Err(Errno::ECHILD) => return Ok(false),
                 Err(errno) => return Err(errno).doing("wait for the command"),
                 Ok(Some((pid, change))) if Some(pid) == self.target => match change {
-                    Change::Exited(status) => self.ended(status)?,
-                    Change::Killed(signal) => self.ended(128 + signal)?,
+                    Change::Exited(status) => self.take_note(status),
+                    Change::Killed(signal) => self.take_note(128 + signal),
                     Change::Stopped(signal) => Message::Stopped(signal).send(self.front),
                     Change::Continued => {}
                 },
@@ -80,13 +89,22 @@ impl Watch<'_> {
         }
     }
 
-    fn ended(&mut self, status: i32) -> Result<(), LaunchError> {
+    fn take_note(&mut self, status: i32) {
         self.target = None;
+        self.status = Some(status);
+    }
+
+    fn ended(&mut self, status: i32, are_left: bool) -> Result<(), LaunchError> {
         let (answer, told) = mpsc::channel();
         drop(self.events.send(Event::Ended(status, answer)));
         let status = told.recv().unwrap_or(status);
         give_up_streams(Streams::Errors)?;
-        Message::Ended(status).send(self.front);
+        let message = if are_left {
+            Message::Ended(status)
+        } else {
+            Message::Over(status)
+        };
+        message.send(self.front);
         Ok(())
     }
 }

@@ -41,6 +41,15 @@ pub fn done_in_time(limit: Duration, job: impl FnOnce() -> i32) -> bool {
     change(pid) == Ok(Some(Change::Exited(0)))
 }
 
+/// Waits until the child `pid` has ended, but not beyond `deadline`; nothing happens to one that has not.
+pub fn reap(pid: i32, deadline: Instant) {
+    if let Ok(handle) = super::descriptor::open_process(pid, 0)
+        && wait_until([handle.as_fd()], deadline).is_ok()
+    {
+        let _ = change(pid);
+    }
+}
+
 /// Whether procfs is mounted, and for the pid namespace of this process.
 #[must_use]
 pub fn sees_itself() -> bool {
