@@ -31,6 +31,12 @@ const ROWS: &[Row] = &[
         status: 7,
     },
     Row {
+        name: "a name that is more than a name",
+        script: r"mkdir $P/$'x\n::error title=guard::forged\n\n| <code>forged\e[2J\x01\xff<failure><b>' 2> /dev/null",
+        groups: 1,
+        status: 1,
+    },
+    Row {
         name: "nothing was tried",
         script: "echo fine",
         groups: 0,
@@ -98,6 +104,12 @@ fn reports_annotations_and_summary_tell_what_was_tried() {
             let results = sarif["runs"][0]["results"].as_array().unwrap().len();
             check("sarif", results == row.groups, &run)?;
             let junit = read_text(&out.join("guard.xml"));
+            let controls = |c: char| c.is_control() && c != '\n';
+            let written = [&run.stderr, &text, &junit];
+            let harmless = !written.iter().any(|it| it.contains(controls))
+                && !text.contains("<b>")
+                && !junit.contains("<b>");
+            check("harmless", harmless, &run)?;
             check(
                 "junit",
                 junit.contains(&format!("failures=\"{}\"", row.groups)),
