@@ -4,6 +4,7 @@
 //! meant for other programs.
 
 mod cli;
+mod forward;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod launch;

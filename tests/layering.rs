@@ -81,6 +81,26 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "crate::wall",
             "crate::launch",
             "crate::cli",
+            "crate::forward",
+        ],
+    ),
+    // What the record tells is put into events by `cli`.
+    (
+        "forward",
+        &[
+            "nix::",
+            "landlock::",
+            "libc::",
+            "crate::sys",
+            "crate::plan",
+            "crate::wall",
+            "crate::launch",
+            "crate::supervise",
+            "crate::record",
+            "crate::cli",
+            // The environment is handed in, before the command starts.
+            "std::env",
+            "env::var",
         ],
     ),
     ("agents", &["crate::supervise", "crate::wall"]),

@@ -81,6 +81,9 @@ struct RunArgs {
     /// Write a report when the command has ended: junit=FILE or sarif=FILE; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report::ci::parse)]
     report: Vec<report::ci::Report>,
+    /// Send what the record tells to syslog, journald or otlp (a collector of OpenTelemetry) as well; may be given several times
+    #[arg(long, value_name = "DESTINATION", value_parser = report::forwarding::parse)]
+    record: Vec<crate::policy::Destination>,
     /// The command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use super::{Failure, surroundings};
 use crate::launch::{Found, Resolve};
 use crate::plan::{Host, Plan};
-use crate::policy::{Level, OnAttempt, Policy, Recording, Rule, Search, discover, of_workspace};
+use crate::policy::{
+    Destination, Level, OnAttempt, Policy, Recording, Rule, Search, discover, of_workspace,
+};
 
 /// A policy met with this machine.
 pub struct Loaded {
@@ -17,6 +19,8 @@ pub struct Loaded {
     /// What records hold, and which stay. Not the workspace's own policy says it: what a program may write could else remove
     /// records.
     pub record: Recording,
+    /// Where else its events go; the same holds.
+    pub also: Vec<Destination>,
     /// Finds the workspace of a command that goes to one in the home directory, where guard was not started in one.
     pub workspace: Option<Resolve>,
 }
@@ -48,6 +52,7 @@ pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
     Ok(Loaded {
         on_attempt: plan.on_attempt,
         record: found.base.record.unwrap_or_default(),
+        also: found.base.also.clone(),
         plan,
         workspace: closed.map(|closed| resolve_elsewhere(found.base, closed, host, home)),
     })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::report::ci::Github;
+use super::report::forwarding::Forwarding;
 use super::report::{Continuous, Report, Setup, notice};
 use super::words::chain;
 use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
@@ -42,6 +43,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
     for text in &loaded.plan.notices {
         say(&notice(text));
     }
+    let homes = surroundings::homes();
     // guard may write what its programs may not: only where they might as well.
     let may_change = |path: &Path| loaded.plan.lookup(path).level >= Level::NoDelete;
     let mut reports = Vec::new();
@@ -57,13 +59,20 @@ pub fn main(arguments: &RunArgs) -> i32 {
             }
         }
     }
+    let destinations = [&loaded.also[..], &arguments.record[..]].concat();
+    let forwarding = match Forwarding::prepare(&destinations, &homes) {
+        Ok(forwarding) => forwarding,
+        Err(error) => return refuse(&chain(&error), EXIT_GUARD),
+    };
     let github = Github::detect(&may_change);
-    let journal = Journal::new(
+    let mut journal = Journal::new(
         runs,
         header(&loaded.plan, &arguments.command, effort),
         loaded.record,
     );
-    let homes = surroundings::homes();
+    if let Some(forwarding) = &forwarding {
+        journal.tell(forwarding.told());
+    }
     let argv: Vec<Text> = arguments
         .command
         .iter()
@@ -75,6 +84,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
         homes,
         on_attempt,
         effort,
+        forwarding,
         ci: Continuous {
             reports,
             github,

@@ -68,7 +68,16 @@ fn account() -> Option<String> {
 
 /// The kernel's release.
 pub fn kernel() -> String {
-    fs::read_to_string("/proc/sys/kernel/osrelease")
+    of_kernel("osrelease")
+}
+
+/// The machine's name.
+pub fn host() -> String {
+    of_kernel("hostname")
+}
+
+fn of_kernel(name: &str) -> String {
+    fs::read_to_string(format!("/proc/sys/kernel/{name}"))
         .map(|text| text.trim().to_owned())
         .unwrap_or_default()
 }

@@ -98,6 +98,14 @@ pub enum Problem {
         /// A nearer one.
         hint: Hint,
     },
+    /// A destination of records that does not exist.
+    #[error("guard cannot send records to \"{word}\"{hint}")]
+    UnknownDestination {
+        /// The word.
+        word: String,
+        /// A nearer one.
+        hint: Hint,
+    },
     /// A path that is none.
     #[error(transparent)]
     Pattern(#[from] PatternProblem),

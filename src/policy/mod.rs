@@ -111,6 +111,41 @@ impl Default for Recording {
     }
 }
 
+/// Where the events of a record go besides its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// syslog on this machine.
+    Syslog,
+    /// The journal of systemd on this machine.
+    Journald,
+    /// A collector of OpenTelemetry.
+    Otlp,
+}
+
+impl Destination {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Syslog, Self::Journald, Self::Otlp];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Syslog => "syslog",
+            Self::Journald => "journald",
+            Self::Otlp => "otlp",
+        }
+    }
+
+    /// What a word stands for; else a nearer word, or all.
+    ///
+    /// # Errors
+    /// When it stands for none.
+    pub fn parse(word: &str) -> Result<Self, Hint> {
+        let found = Self::ALL.into_iter().find(|it| it.name() == word);
+        found.ok_or_else(|| Hint::new(word, &Self::ALL.map(Self::name)))
+    }
+}
+
 /// How much a rule gives way to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmness {
@@ -152,6 +187,8 @@ pub struct Policy {
     pub on_attempt: OnAttempt,
     /// What records hold and which stay; none where it does not say.
     pub record: Option<Recording>,
+    /// Where else the events of a record go.
+    pub also: Vec<Destination>,
     /// Its own rules in the order of the text, then those of each included policy.
     pub rules: Vec<Rule>,
 }

@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Firmness, Hint, Level, OnAttempt, Origin, Pattern, PatternProblem, Policy, PolicyError,
-    Problem, Recording, Rule, shipped,
+    Destination, Firmness, Hint, Level, OnAttempt, Origin, Pattern, PatternProblem, Policy,
+    PolicyError, Problem, Recording, Rule, shipped,
 };
 
 /// The keys of a policy.
@@ -22,7 +22,7 @@ const KEYS: [&str; 6] = [
     "paths",
 ];
 /// The keys of the table about records.
-const RECORD_KEYS: [&str; 3] = ["keep-runs", "keep-days", "list-attempts"];
+const RECORD_KEYS: [&str; 4] = ["keep-runs", "keep-days", "list-attempts", "also"];
 /// The keys of a path's table.
 const PATH_KEYS: [&str; 2] = ["level", "why"];
 
@@ -75,6 +75,7 @@ struct Head {
     on_attempt: Option<OnAttempt>,
     include: Vec<(String, Range<usize>)>,
     record: Option<Recording>,
+    also: Vec<Destination>,
     rules: Vec<Rule>,
     versions: usize,
 }
@@ -109,6 +110,7 @@ impl Parser<'_> {
             on_attempt: table.fail_on_attempt.map(on_attempt),
             include: include.collect(),
             record: None,
+            also: Vec::new(),
             rules: Vec::with_capacity(table.rules.len()),
             versions: 1,
         };
@@ -156,6 +158,7 @@ impl Parser<'_> {
             default: head.default.or(default).unwrap_or(Level::Writable),
             on_attempt: head.on_attempt.unwrap_or(on_attempt),
             record: head.record,
+            also: head.also,
             rules,
         })
     }
@@ -183,10 +186,7 @@ impl Parser<'_> {
                 head.on_attempt = Some(on_attempt(on));
                 Ok(())
             }
-            "record" => {
-                head.record = Some(self.record(value)?);
-                Ok(())
-            }
+            "record" => self.record(head, value),
             "paths" => {
                 let table = value
                     .get_ref()
@@ -202,7 +202,7 @@ impl Parser<'_> {
     }
 
     /// `[record]`.
-    fn record(&self, value: &Value<'_>) -> Result<Recording, PolicyError> {
+    fn record(&self, head: &mut Head, value: &Value<'_>) -> Result<(), PolicyError> {
         let table = value
             .get_ref()
             .as_table()
@@ -214,6 +214,10 @@ impl Parser<'_> {
                 "keep-runs" => &mut recording.runs,
                 "keep-days" => &mut recording.days,
                 "list-attempts" => &mut recording.listed,
+                "also" => {
+                    head.also = self.destinations(value)?;
+                    continue;
+                }
                 other => return Err(self.unknown_key(other, &RECORD_KEYS, key)),
             };
             let number = value.get_ref().as_integer();
@@ -222,7 +226,25 @@ impl Parser<'_> {
                 .and_then(|number| number.as_str().parse().ok())
                 .ok_or_else(|| self.wrong(name, "a number from 0 to 4294967295", value))?;
         }
-        Ok(recording)
+        head.record = Some(recording);
+        Ok(())
+    }
+
+    /// `also = ["journald"]`.
+    fn destinations(&self, value: &Value<'_>) -> Result<Vec<Destination>, PolicyError> {
+        let wanted = "a list of syslog, journald and otlp";
+        let wrong = |value| self.wrong("also", wanted, value);
+        let list = value.get_ref().as_array().ok_or_else(|| wrong(value))?;
+        list.iter()
+            .map(|item| {
+                let word = item.get_ref().as_str().ok_or_else(|| wrong(item))?;
+                Destination::parse(word).map_err(|hint| {
+                    let word = word.to_owned();
+                    let problem = Problem::UnknownDestination { word, hint };
+                    self.error(item.span().start, problem)
+                })
+            })
+            .collect()
     }
 
     /// `version = 1`.

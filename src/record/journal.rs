@@ -24,6 +24,9 @@ pub enum Weight {
     NotEnforced,
 }
 
+/// Is told each line.
+pub type Told = Box<dyn Fn(&Line) + Send>;
+
 /// One run's record.
 pub struct Journal {
     dir: PathBuf,
@@ -33,6 +36,7 @@ pub struct Journal {
     summary: Summary,
     seq: u64,
     unrecorded: u64,
+    told: Option<Told>,
 }
 
 enum State {
@@ -56,7 +60,14 @@ impl Journal {
             keep,
             seq: 0,
             unrecorded: 0,
+            told: None,
         }
+    }
+
+    /// Tells `told` every line but the last, whether it can be written or not; some of a group more than once. Where another
+    /// guard keeps the record there are none.
+    pub fn tell(&mut self, told: Told) {
+        self.told = Some(told);
     }
 
     /// Keeps no record from now on: another guard, around this one, does.
@@ -147,23 +158,12 @@ impl Journal {
     /// # Errors
     /// When that is not possible within a second.
     pub fn finish(&mut self, command: Option<i32>, exit: Option<i32>) -> Result<(), RecordError> {
-        if !matches!(self.state, State::Begun(_)) {
-            return Ok(());
-        }
         let groups = self.write(Over::Yes);
-        let footer = Line::Footer(Footer {
-            time: jiff::Timestamp::now(),
-            command_status: command,
-            exit_status: exit,
-            attempts: self.summary.attempts(),
-            by_operation: self.summary.by_operation(),
-            by_rule: self.summary.by_rule(),
-            unrecorded: self.unrecorded,
-        });
-        let State::Begun(store) = &mut self.state else {
+        let footer = self.footer(command, exit);
+        let (State::Begun(store), Some(footer)) = (&mut self.state, footer) else {
             return Ok(());
         };
-        store.push(&footer, Need::Last)?;
+        store.push(&Line::Footer(footer), Need::Last)?;
         let mut written = groups.and_then(|()| store.flush());
         for _ in 0..LAST_TRIES {
             if !store.is_behind() {
@@ -173,6 +173,28 @@ impl Journal {
             written = store.flush();
         }
         written
+    }
+
+    /// Writes what is known of all groups, before the end.
+    ///
+    /// # Errors
+    /// As [`Journal::attempt`].
+    pub fn close_groups(&mut self) -> Result<(), RecordError> {
+        self.write(Over::Yes)
+    }
+
+    /// How the run ended, as far as that is known now; none where there is no record to say it.
+    #[must_use]
+    pub fn footer(&self, command: Option<i32>, exit: Option<i32>) -> Option<Footer> {
+        matches!(self.state, State::Begun(_)).then(|| Footer {
+            time: jiff::Timestamp::now(),
+            command_status: command,
+            exit_status: exit,
+            attempts: self.summary.attempts(),
+            by_operation: self.summary.by_operation(),
+            by_rule: self.summary.by_rule(),
+            unrecorded: self.unrecorded,
+        })
     }
 
     /// When [`Journal::catch_up`] has something to do; none as long as nothing new happens.
@@ -203,6 +225,7 @@ impl Journal {
             return Ok(());
         }
         let pushed = self.store()?.push(line, Need::Ordinary);
+        self.pass_on(line);
         if pushed.is_err() {
             self.unrecorded += 1;
         }
@@ -217,7 +240,11 @@ impl Journal {
         let groups = &mut self.summary.groups;
         for group in groups.due(Instant::now(), over == Over::Yes) {
             let id = group.id;
-            if let Err(error) = store.push(&Line::Group(Box::new(group)), Need::Ordinary) {
+            let line = Line::Group(Box::new(group));
+            if let Some(told) = &self.told {
+                told(&line);
+            }
+            if let Err(error) = store.push(&line, Need::Ordinary) {
                 groups.unwritten(id);
                 return Err(error);
             }
@@ -225,10 +252,17 @@ impl Journal {
         store.flush()
     }
 
+    fn pass_on(&self, line: &Line) {
+        if let Some(told) = &self.told {
+            told(line);
+        }
+    }
+
     fn store(&mut self) -> Result<&mut Store, RecordError> {
         if let State::Clean = self.state {
             let store = Store::begin(&self.dir, &mut self.header, self.keep)?;
             self.state = State::Begun(Box::new(store));
+            self.pass_on(&Line::Header(Box::new(self.header.clone())));
         }
         match &mut self.state {
             State::Begun(store) => Ok(store),

@@ -25,12 +25,12 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use groups::{Group, GroupKind};
-pub use journal::{Journal, Weight};
+pub use journal::{Journal, Told, Weight};
 pub use read::{Entry, Outline, RunFile, Selection, entries, list, outline, select};
 pub use repair::repair;
 pub use story::{Event, Node, Story, tree};
 pub use summary::{Root, Scope, Summary};
-pub use text::Text;
+pub use text::{Text, Written};
 pub use verify::verify;
 
 pub use crate::policy::Recording;

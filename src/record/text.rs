@@ -55,6 +55,15 @@ impl Text {
         Self(self.0[..end].to_vec())
     }
 
+    /// As the record writes it: where it is no UTF-8, in the escaped form, which is one to one.
+    #[must_use]
+    pub fn written(&self) -> Written<'_> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => Written::Plain(text),
+            Err(_) => Written::Escaped(self.escaped(Backslash::Twice)),
+        }
+    }
+
     fn escaped(&self, backslash: Backslash) -> String {
         let mut text = String::with_capacity(self.0.len() + 8);
         for chunk in self.0.utf8_chunks() {
@@ -95,6 +104,15 @@ impl Text {
         }
         Some(Self(bytes))
     }
+}
+
+/// A text as the record writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written<'a> {
+    /// As it is.
+    Plain(&'a str),
+    /// `\xNN` stands for a byte that belongs to no character, and `\\` for a backslash.
+    Escaped(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

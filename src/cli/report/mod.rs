@@ -1,6 +1,7 @@
 //! What a run says while it goes on and at its end, and what it puts on record. Runs inside the supervisor.
 
 pub mod ci;
+pub mod forwarding;
 mod speaker;
 mod tally;
 pub mod wording;
@@ -16,6 +17,7 @@ use crate::policy::OnAttempt;
 use crate::record::{Answer, Attempt, Journal, RecordError, Scope, Weight};
 
 use ci::{Github, Outcome};
+use forwarding::Forwarding;
 use speaker::Speaker;
 
 /// Pairs of process and rule that are announced one by one.
@@ -31,6 +33,8 @@ pub struct Setup {
     pub on_attempt: OnAttempt,
     /// Whether all that the policy asks is enforced.
     pub effort: Effort,
+    /// Where else the record's events go.
+    pub forwarding: Option<Forwarding>,
     /// What continuous integration is told.
     pub ci: Continuous,
 }
@@ -174,6 +178,26 @@ impl Report {
         }
     }
 
+    /// Sends the end, and puts on record what did not arrive.
+    fn end_forwarding(&mut self, status: Option<i32>, exit: Option<i32>) {
+        let Setup {
+            journal,
+            forwarding: Some(forwarding),
+            ..
+        } = &mut self.setup
+        else {
+            return;
+        };
+        let mut written = journal.close_groups();
+        if let Some(footer) = journal.footer(status, exit) {
+            forwarding.end(&footer, tally::tally(journal.summary()));
+        }
+        for loss in forwarding.close() {
+            written = written.and(journal.note(&loss, Weight::Remark));
+        }
+        self.recorded(written);
+    }
+
     fn exit_status(&self, status: i32) -> i32 {
         let journal = &self.setup.journal;
         let something = journal.summary().attempts() > 0 || !journal.is_whole();
@@ -223,12 +247,17 @@ impl Observer for Report {
             ));
         }
         self.report(status);
+        let forwarding = self.setup.forwarding.as_ref();
+        for loss in forwarding.map(Forwarding::settle).unwrap_or_default() {
+            self.speaker.say(notice(&loss));
+        }
         self.speaker.end();
         exit
     }
 
     fn finished(&mut self) {
         let (status, exit) = self.ended.unzip();
+        self.end_forwarding(status, exit);
         let written = self.setup.journal.finish(status, exit);
         self.recorded(written);
     }
@@ -267,6 +296,7 @@ mod tests {
                 homes,
                 on_attempt,
                 effort,
+                forwarding: None,
                 ci: Continuous::default(),
             },
             heard.speaker(),
