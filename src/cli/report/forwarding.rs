@@ -94,6 +94,8 @@ impl Forwarding {
         for (_, standing) in &mut standings {
             // The process ends now.
             standing.lost += std::mem::take(&mut standing.waiting);
+            let why = &mut standing.why;
+            why.get_or_insert_with(|| "no answer in time".into());
         }
         in_words(&standings)
     }
