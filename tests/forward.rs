@@ -513,35 +513,48 @@ fn a_policy_may_ask_for_it_and_the_one_of_a_workspace_may_not() {
     });
 }
 
+/// What is wrong with it.
+struct Wrong {
+    destination: &'static str,
+    variable: (&'static str, &'static str),
+    said: &'static str,
+}
+
+const WRONG: &[Wrong] = &[
+    Wrong {
+        destination: "otlp",
+        variable: ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        said: "guard: OTEL_EXPORTER_OTLP_PROTOCOL asks for grpc",
+    },
+    Wrong {
+        destination: "otlp",
+        variable: ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://s3cret-token"),
+        said: "guard: OTEL_EXPORTER_OTLP_ENDPOINT asks for https",
+    },
+    Wrong {
+        destination: "otlp",
+        variable: ("OTEL_EXPORTER_OTLP_HEADERS", SECRET),
+        said: "guard: OTEL_EXPORTER_OTLP_HEADERS is not of the form",
+    },
+    Wrong {
+        destination: "jornald",
+        variable: ("UNUSED", ""),
+        said: "did you mean \"journald\"?",
+    },
+];
+
 #[test]
 fn what_cannot_be_is_told_before_the_command_starts() {
-    let rows: &[(&[&str], &[(&str, &str)], &str)] = &[
-        (
-            &["--record", "otlp"],
-            &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
-            "OTEL_EXPORTER_OTLP_PROTOCOL asks for grpc",
-        ),
-        (
-            &["--record", "otlp"],
-            &[("OTEL_EXPORTER_OTLP_ENDPOINT", "https://s3cret-token")],
-            "OTEL_EXPORTER_OTLP_ENDPOINT asks for https",
-        ),
-        (
-            &["--record", "otlp"],
-            &[("OTEL_EXPORTER_OTLP_HEADERS", SECRET)],
-            "OTEL_EXPORTER_OTLP_HEADERS is not of the form",
-        ),
-        (&["--record", "jornald"], &[], "did you mean \"journald\"?"),
-    ];
     each(
         "forward",
-        rows,
-        |row| row.2.to_owned(),
-        |(options, set, said), who| {
+        WRONG,
+        |row| row.said.to_owned(),
+        |row, who| {
             let home = Home::new(who);
-            let run = run(&home, options, "touch ~/tmp/ran", set)?;
+            let options = ["--record", row.destination];
+            let run = run(&home, &options, "touch ~/tmp/ran", &[row.variable])?;
             check("125", run.status == 125, &run)?;
-            check("why", run.stderr.contains(said), &run)?;
+            check("why", run.stderr.contains(row.said), &run)?;
             check("no secret", !run.stderr.contains(SECRET), &run)?;
             check("not started", !home.path.join("tmp/ran").exists(), &run)
         },

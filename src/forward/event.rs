@@ -206,6 +206,8 @@ fields! {
     Effort: "guard.effort", "GUARD_EFFORT", None;
     /// What is not enforced.
     NotEnforced: "guard.not_enforced", "GUARD_NOT_ENFORCED", None;
+    /// What guard said before.
+    Notes: "guard.notes", "GUARD_NOTE", None;
     /// What a group's attempts are together.
     Kind: "guard.group.kind", "GUARD_GROUP_KIND", Some("kind");
     /// How many attempts a group or a run has.

@@ -378,6 +378,39 @@ mod tests {
         assert_eq!((footer.attempts, footer.unrecorded), (100_000, 0));
     }
 
+    #[test]
+    fn whoever_is_told_hears_every_line_but_the_last() {
+        let top = tempfile::tempdir().unwrap();
+        let (to, from) = std::sync::mpsc::channel();
+        let mut journal = journal(top.path());
+        journal.tell(Box::new(move |line| {
+            to.send(serde_json::to_value(line).unwrap()).unwrap();
+        }));
+        journal.note("first", Weight::Remark).unwrap();
+        assert!(journal.footer(None, None).is_none());
+        for _ in 0..100 {
+            journal.attempt(&delete()).unwrap();
+        }
+        journal.note("second", Weight::Remark).unwrap();
+        journal.finish(Some(0), Some(0)).unwrap();
+        let mut written: Vec<_> = lines(top.path())
+            .iter()
+            .map(|line| serde_json::to_value(line).unwrap())
+            .collect();
+        let last = written.pop().unwrap();
+        assert_eq!(last["type"], "footer");
+        assert_eq!(from.try_iter().collect::<Vec<_>>(), written);
+
+        let mut elsewhere = self::journal(top.path());
+        let (to, from) = std::sync::mpsc::channel();
+        elsewhere.tell(Box::new(move |_| to.send(()).unwrap()));
+        elsewhere.leave_to_another();
+        elsewhere.attempt(&delete()).unwrap();
+        elsewhere.note("third", Weight::NotEnforced).unwrap();
+        elsewhere.finish(None, None).unwrap();
+        assert!(from.try_recv().is_err());
+    }
+
     /// Nothing that waited is lost when the place comes to be, and the order is kept.
     #[test]
     fn a_place_that_is_no_folder_is_tried_again() {

@@ -181,6 +181,7 @@ impl Shared {
         draft.word(Field::Policy, &header.policy);
         draft.word(Field::Effort, &header.effort);
         draft.words(Field::NotEnforced, &header.not_enforced);
+        draft.words(Field::Notes, &header.notes);
         draft.done()
     }
 

@@ -1,6 +1,7 @@
 //! Which collector, and how it is spoken to: the variables that exporters of OpenTelemetry have in common
 //! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>). No value of one is ever shown.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -90,6 +91,21 @@ impl Variables<'_> {
     }
 
     fn endpoint(&self) -> Result<String, ForwardError> {
+        let endpoint = self.address()?;
+        let uri: Option<Uri> = endpoint.parse().ok();
+        let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
+        let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        if number.is_err() && self.get("HOSTALIASES")?.is_some() {
+            return Err(wrong(
+                "HOSTALIASES",
+                "names a file by which the command could lead guard to another host than the collector's: unset it, or write \
+                 the host as a number",
+            ));
+        }
+        Ok(endpoint)
+    }
+
+    fn address(&self) -> Result<String, ForwardError> {
         if let Some((name, value)) = self.get("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")? {
             check(&name, &value)?;
             return Ok(value);
@@ -230,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn aliases_of_hosts_mean_nothing_to_a_number() {
+        for address in ["http://127.0.0.1:1", "http://[::1]:1"] {
+            let set = [
+                ("OTEL_EXPORTER_OTLP_ENDPOINT", address),
+                ("HOSTALIASES", "/x"),
+            ];
+            assert!(config(&set).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
     fn the_variables_for_logs_win_and_defaults_hold() {
         let empty = config(&[]).unwrap();
         assert_eq!((empty.timeout, empty.headers.len()), (DEFAULT_TIMEOUT, 0));
@@ -319,6 +346,7 @@ mod tests {
             ),
             ("OTEL_EXPORTER_OTLP_LOGS_TIMEOUT", "0", "is not a number"),
             ("OTEL_RESOURCE_ATTRIBUTES", "s3cret", "is not of the form"),
+            ("HOSTALIASES", "s3cret", "names a file"),
         ] {
             let Err(error) = config(&[(name, value)]) else {
                 panic!("{name}={value} is taken")

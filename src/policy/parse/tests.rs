@@ -14,7 +14,7 @@ fn the_whole_language() {
         include = ["codex"]
         default = "no-delete"
         fail-on-attempt = true
-        record = { keep-runs = 20, list-attempts = 100 }
+        record = { keep-runs = 20, list-attempts = 100, also = ["journald", "otlp"] }
         [paths]
         "~/b" = "add-only"
         "~/a" = { level = "read-only", why = "keys" }
@@ -34,6 +34,7 @@ fn the_whole_language() {
             listed: 100,
         })
     );
+    assert_eq!(policy.also, [Destination::Journald, Destination::Otlp]);
     let own: Vec<_> = policy
         .rules
         .iter()
@@ -135,6 +136,14 @@ fn every_error_has_its_place_and_the_nearest_word() {
         (
             "version = 1\nfail-on-attempt = 1".into(),
             "2:19: \"fail-on-attempt\" must be true or false, not integer",
+        ),
+        (
+            "version = 1\n[record]\nalso = [\"otlp\", \"jornald\"]".into(),
+            "3:17: guard cannot send records to \"jornald\"; did you mean \"journald\"?",
+        ),
+        (
+            "version = 1\nrecord.also = \"otlp\"".into(),
+            "2:15: \"also\" must be a list of syslog, journald and otlp, not string",
         ),
         (
             "version = 1\n[record]\nkeep-days = -1".into(),
