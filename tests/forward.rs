@@ -431,9 +431,9 @@ fn a_flood_is_as_quick_with_a_collector_that_never_answers() {
     let [[memory, open], [memory_with, open_with]] = sizes;
     assert!(memory_with < memory + 16 * 1024, "{sizes:?}");
     assert!(open_with <= open + 3, "{sizes:?}");
-    if !cfg!(debug_assertions) {
-        assert!(ratio < 1.3, "{ratio:.2} times");
-    }
+    // What is not optimized is judged with more room: so much else goes on beside it.
+    let most = if cfg!(debug_assertions) { 2.0 } else { 1.3 };
+    assert!(ratio < most, "{ratio:.2} times");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! From TOML to a [`Policy`]: every key, type, level and path is checked, and each error has its place.
 #![forbid(unsafe_code)]
 
+mod record;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -21,8 +23,6 @@ const KEYS: [&str; 6] = [
     "record",
     "paths",
 ];
-/// The keys of the table about records.
-const RECORD_KEYS: [&str; 4] = ["keep-runs", "keep-days", "list-attempts", "also"];
 /// The keys of a path's table.
 const PATH_KEYS: [&str; 2] = ["level", "why"];
 
@@ -199,52 +199,6 @@ impl Parser<'_> {
             }
             other => Err(self.unknown_key(other, &KEYS, key)),
         }
-    }
-
-    /// `[record]`.
-    fn record(&self, head: &mut Head, value: &Value<'_>) -> Result<(), PolicyError> {
-        let table = value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.wrong("record", "a table", value))?;
-        let mut recording = Recording::default();
-        for (key, value) in in_order(table) {
-            let name = key.get_ref().as_ref();
-            let setting = match name {
-                "keep-runs" => &mut recording.runs,
-                "keep-days" => &mut recording.days,
-                "list-attempts" => &mut recording.listed,
-                "also" => {
-                    head.also = self.destinations(value)?;
-                    continue;
-                }
-                other => return Err(self.unknown_key(other, &RECORD_KEYS, key)),
-            };
-            let number = value.get_ref().as_integer();
-            *setting = number
-                .filter(|number| number.radix() == 10)
-                .and_then(|number| number.as_str().parse().ok())
-                .ok_or_else(|| self.wrong(name, "a number from 0 to 4294967295", value))?;
-        }
-        head.record = Some(recording);
-        Ok(())
-    }
-
-    /// `also = ["journald"]`.
-    fn destinations(&self, value: &Value<'_>) -> Result<Vec<Destination>, PolicyError> {
-        let wanted = "a list of syslog, journald and otlp";
-        let wrong = |value| self.wrong("also", wanted, value);
-        let list = value.get_ref().as_array().ok_or_else(|| wrong(value))?;
-        list.iter()
-            .map(|item| {
-                let word = item.get_ref().as_str().ok_or_else(|| wrong(item))?;
-                Destination::parse(word).map_err(|hint| {
-                    let word = word.to_owned();
-                    let problem = Problem::UnknownDestination { word, hint };
-                    self.error(item.span().start, problem)
-                })
-            })
-            .collect()
     }
 
     /// `version = 1`.
