@@ -69,6 +69,7 @@ fn a_collector_gets_what_the_record_holds() {
             ),
             ("OTEL_SERVICE_NAME", "builds"),
             ("OTEL_RESOURCE_ATTRIBUTES", "team=a%2Cb"),
+            ("GUARD_LOG", "trace"),
         ];
         let run = run(&home, &["--record", "otlp"], SCRIPT, &set)?;
         check("its own status", run.status == 7, &run)?;
@@ -98,6 +99,8 @@ fn a_collector_gets_what_the_record_holds() {
             assert!(attribute(resource, "host.name").is_some());
         }
         check("the secret is nobody's", !run.stderr.contains(SECRET), &run)?;
+        // The library of HTTP would show all that it sends.
+        check("guard's own", !run.stderr.contains("ureq"), &run)?;
         assert!(!read_text(&home.records()[0]).contains(SECRET));
         compare(&sent, &lines);
         Ok(())

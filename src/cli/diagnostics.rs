@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::sync::Mutex;
 
+use tracing::subscriber::set_global_default;
 use tracing_subscriber::EnvFilter;
 
 /// Starts what `GUARD_LOG` (a level, or a filter as tracing has them) and `GUARD_LOG_FILE` ask for.
@@ -20,13 +21,14 @@ pub fn start() -> Result<(), String> {
         .with_env_filter(filter)
         .with_ansi(false)
         .log_internal_errors(false);
+    // Not by `try_init`, which shows what libraries log as well: that of HTTP would tell what it sends.
     let started = match std::env::var_os("GUARD_LOG_FILE").filter(|file| !file.is_empty()) {
         Some(path) => {
             let file = OpenOptions::new().append(true).create(true).open(&path);
             let file = file.map_err(|error| format!("{}: {error}", path.to_string_lossy()))?;
-            lines.with_writer(Mutex::new(file)).try_init()
+            set_global_default(lines.with_writer(Mutex::new(file)).finish())
         }
-        None => lines.with_writer(io::stderr).try_init(),
+        None => set_global_default(lines.with_writer(io::stderr).finish()),
     };
     started.map_err(|error| error.to_string())
 }

@@ -15,7 +15,8 @@ Exit status of a run: the command's own; 128+n when signal n ended it; 123 with 
 succeeded although something was refused; 125 when guard could not start it safely, 126 when it cannot be executed, \
 127 when it was not found.
 
-Environment: GUARD_POLICY names a policy; GUARD_LOG=debug shows guard's own diagnostics, in GUARD_LOG_FILE if set.";
+Environment: GUARD_POLICY names a policy; GUARD_LOG=debug shows guard's own diagnostics, in GUARD_LOG_FILE if set; \
+the OTEL_EXPORTER_OTLP variables say where --record otlp sends to.";
 
 /// Prints what is wrong with `arguments` (or the help that they ask for). Returns the exit status.
 pub fn complain(error: &clap::Error, arguments: &[OsString]) -> i32 {
