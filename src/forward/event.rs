@@ -188,7 +188,7 @@ fields! {
     Because: "guard.because", "GUARD_BECAUSE", None;
     /// The process.
     Pid: "process.pid", "GUARD_PID", Some("pid");
-    /// Its parent.
+    /// The process that started it.
     ParentPid: "process.parent_pid", "GUARD_PARENT_PID", None;
     /// Its executable.
     Executable: "process.executable.path", "GUARD_EXECUTABLE", None;
@@ -204,7 +204,7 @@ fields! {
     UserName: "user.name", "GUARD_USER", Some("user");
     /// `strict` or `best-effort`.
     Effort: "guard.effort", "GUARD_EFFORT", None;
-    /// What is not enforced.
+    /// What the policy asks and is not enforced.
     NotEnforced: "guard.not_enforced", "GUARD_NOT_ENFORCED", None;
     /// What guard said before.
     Notes: "guard.notes", "GUARD_NOTE", None;
@@ -214,13 +214,13 @@ fields! {
     Attempts: "guard.attempts", "GUARD_ATTEMPTS", Some("attempts");
     /// How many of them were aimed at files.
     Files: "guard.group.files", "GUARD_GROUP_FILES", None;
-    /// At folders.
+    /// How many of them were aimed at folders.
     Folders: "guard.group.folders", "GUARD_GROUP_FOLDERS", None;
     /// How many processes made them.
     Processes: "guard.group.processes", "GUARD_GROUP_PROCESSES", None;
     /// The object of a group's first attempt.
     First: "guard.group.first", "GUARD_GROUP_FIRST", None;
-    /// Of its last.
+    /// The object of its last.
     Last: "guard.group.last", "GUARD_GROUP_LAST", None;
     /// The place that all lie in.
     Within: "guard.group.within", "GUARD_GROUP_WITHIN", Some("within");
@@ -268,6 +268,21 @@ pub(super) mod tests {
             let name = field.journald();
             assert!(name.len() <= 64 && name.starts_with("GUARD_"), "{name}");
             assert!(name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+        }
+    }
+
+    #[test]
+    fn the_documentation_has_every_field() {
+        let text = include_str!("../../docs/record.md");
+        for field in Field::ALL {
+            let word = field.syslog().map(|word| format!("`{word}` "));
+            let row = format!(
+                "\n| `{}` | `{}` | {}| ",
+                field.otlp(),
+                field.journald(),
+                word.unwrap_or_default()
+            );
+            assert_eq!(text.matches(&row).count(), 1, "{row}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! The record's lines as events for syslog, the journal and a collector, in the words of guard's own output.
 
+mod draft;
+
 use std::env;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,14 +9,12 @@ use std::time::Duration;
 use crate::cli::report::wording;
 use crate::cli::surroundings;
 use crate::cli::words::{Homes, counted, visible};
-use crate::forward::Value;
 use crate::forward::{
     Destination, Event, Field, ForwardError, Forwarder, Origin, Severity, Standing,
 };
-use crate::record::{
-    Answer, Attempt, Footer, Group, Header, Line, Note, Numbered, Operation, Process, RuleNote,
-    Text, Told, Written,
-};
+use crate::record::{Answer, Attempt, Footer, Group, Header, Line, Note, Numbered, Told};
+
+use draft::{Draft, name};
 
 /// How long the command's exit status waits for what is under way.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -147,10 +147,7 @@ impl Shared {
         severity: Severity,
         message: String,
     ) -> Draft {
-        let mut draft = Draft {
-            event: Event::new(name, time, severity, message),
-            escaped: Vec::new(),
-        };
+        let mut draft = Draft::new(Event::new(name, time, severity, message));
         if let Some(run) = self.run.get() {
             draft.word(Field::Run, run);
         }
@@ -200,7 +197,7 @@ impl Shared {
         };
         let mut draft = self.draft("attempt", attempt.time, severity, message);
         draft.number(Field::Seq, *seq);
-        draft.number(Field::Group, (*group).into());
+        draft.number(Field::Group, *group);
         draft.what(attempt.operation, attempt.answer);
         draft.word(Field::Syscall, &attempt.syscall);
         draft.word(Field::Errno, &attempt.errno);
@@ -238,7 +235,7 @@ impl Shared {
             wording::law_of(group)
         );
         let mut draft = self.draft("group", group.latest, severity, message);
-        draft.number(Field::Group, group.id.into());
+        draft.number(Field::Group, group.id);
         draft.word(Field::Kind, &name(group.kind));
         draft.what(group.operation, group.answer);
         draft.number(Field::Attempts, group.attempts);
@@ -273,7 +270,7 @@ impl Shared {
             (Field::ExitStatus, footer.exit_status),
         ] {
             if let Some(status) = status {
-                draft.event.add(field, Value::Number(status.into()));
+                draft.number(field, status);
             }
         }
         let counts = footer.by_operation.iter();
@@ -294,118 +291,13 @@ fn one_line(text: &str) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// The word for it in the record.
-fn name(it: impl serde::Serialize) -> String {
-    match serde_json::to_value(it) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => String::new(),
-    }
-}
-
-/// An event that is being made.
-struct Draft {
-    event: Event,
-    escaped: Vec<String>,
-}
-
-impl Draft {
-    fn done(mut self) -> Event {
-        if !self.escaped.is_empty() {
-            self.event.add(Field::Escaped, Value::List(self.escaped));
-        }
-        self.event
-    }
-
-    fn word(&mut self, field: Field, word: &str) {
-        self.event.add(field, Value::Text(word.to_owned()));
-    }
-
-    fn words(&mut self, field: Field, words: &[String]) {
-        if !words.is_empty() {
-            self.event.add(field, Value::List(words.to_vec()));
-        }
-    }
-
-    fn number(&mut self, field: Field, number: u64) {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
-        self.event.add(field, Value::Number(number));
-    }
-
-    fn text(&mut self, field: Field, text: &Text) {
-        let text = self.written(field, text);
-        self.event.add(field, Value::Text(text));
-    }
-
-    fn optional(&mut self, field: Field, text: Option<&Text>) {
-        if let Some(text) = text {
-            self.text(field, text);
-        }
-    }
-
-    /// One that is no UTF-8 makes the field an escaped one, and so all texts in it.
-    fn list(&mut self, field: Field, texts: &[Text]) {
-        let escaped = texts
-            .iter()
-            .any(|text| matches!(text.written(), Written::Escaped(_)));
-        let texts: Vec<String> = texts
-            .iter()
-            .map(|text| match text.written() {
-                Written::Plain(plain) if escaped => plain.replace('\\', r"\\"),
-                Written::Plain(plain) => plain.to_owned(),
-                Written::Escaped(text) => text,
-            })
-            .collect();
-        if escaped {
-            self.escaped.push(field.otlp().to_owned());
-        }
-        if !texts.is_empty() {
-            self.event.add(field, Value::List(texts));
-        }
-    }
-
-    fn written(&mut self, field: Field, text: &Text) -> String {
-        match text.written() {
-            Written::Plain(plain) => plain.to_owned(),
-            Written::Escaped(text) => {
-                self.escaped.push(field.otlp().to_owned());
-                text
-            }
-        }
-    }
-
-    fn what(&mut self, operation: Operation, answer: Answer) {
-        self.word(Field::Operation, &name(operation));
-        self.word(Field::Answer, &name(answer));
-    }
-
-    fn rule(&mut self, rule: Option<&RuleNote>) {
-        let Some(rule) = rule else { return };
-        self.word(Field::Rule, &rule.path);
-        self.word(Field::Level, rule.level.name());
-        self.word(Field::Policy, &rule.policy);
-        self.word(Field::RuleOrigin, &rule.origin.to_string());
-    }
-
-    fn process(&mut self, process: &Process, parents: &[Process], homes: &Homes) {
-        self.event
-            .add(Field::Pid, Value::Number(process.pid.into()));
-        self.text(Field::Executable, &process.executable);
-        self.list(Field::Arguments, &process.arguments);
-        if let Some(parent) = parents.first() {
-            self.event
-                .add(Field::ParentPid, Value::Number(parent.pid.into()));
-        }
-        let parents = parents.iter().map(|it| wording::process(it, homes));
-        self.words(Field::Parents, &parents.collect::<Vec<_>>());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::record::samples;
+    use crate::forward::Value;
+    use crate::record::{Operation, Text, samples};
 
     fn shared() -> Shared {
         let origin = Origin {
