@@ -277,6 +277,7 @@ static void perform(struct answer *to, char *line) {
   errno = 0;
   if (!strcmp(name, "close")) {
     int number = atoi(word[2] + 1);
+    if (word[2][0] != 'f') { say_number(to, close(number)); return; }
     say_number(to, close(slots[number]));
     slots[number] = -1;
     return;

@@ -40,6 +40,11 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         "parallel
         0 rename q7: pd
         1 rename pnone p/proc/x
-        2 renameat2 w pd w q7: i1",
+        2 renameat2 w pd w q7: i1
+        3 rename r256:n: q7:
+        3 rename pd/../r p/proc/self
+        0 rename r256:n: r256:m:
+        1 rename r256:n: p/proc/self/r256
+        2 renameat w q7: w r256:n:/",
     ),
 ];

@@ -29,6 +29,10 @@ pub struct Observer<'a> {
     pub asked: Vec<Text>,
 }
 
+fn is_too_long(spot: &Result<Spot, Trouble>) -> bool {
+    matches!(spot, Err(Trouble::Fault(Errno::ENAMETOOLONG)))
+}
+
 impl Observer<'_> {
     /// What the call would do.
     ///
@@ -80,14 +84,14 @@ impl Observer<'_> {
                     return Ok(Action::Pass); // EINVAL
                 }
                 let source = self.spot(from_dir, from, Last::Name);
-                if matches!(source, Err(Trouble::Fault(Errno::ENAMETOOLONG))) {
-                    // The kernel looks at last components when it has both folders.
-                    self.target.string(self.arguments[from as usize])?;
-                    self.spot(to_dir, to, Last::Name)?;
+                if !is_too_long(&source) {
+                    source.as_ref().map_err(|trouble| *trouble)?;
                 }
-                let source = source?;
-                let place = self.spot(to_dir, to, Last::Name)?;
-                Ok(Action::Rename(source, place, flags))
+                let place = self.spot(to_dir, to, Last::Name);
+                if is_too_long(&source) || is_too_long(&place) {
+                    self.reach_both(from_dir, from, to_dir, to)?;
+                }
+                Ok(Action::Rename(source?, place?, flags))
             }
             Kind::Link(from_dir, from, to_dir, to, flags) => {
                 self.link(from_dir, from, to_dir, to, flags)
@@ -171,6 +175,33 @@ impl Observer<'_> {
     fn spot(&mut self, dir: Dir, path: u8, last: Last) -> Result<Spot, Trouble> {
         let path = self.path(path)?;
         walk(self.target, self.base(dir), &path, last, 0)
+    }
+
+    /// What a rename says of its folders although a last component is too long: the kernel looks at these when it has both
+    /// folders, and they are on one mount.
+    fn reach_both(&self, from_dir: Dir, from: u8, to_dir: Dir, to: u8) -> Result<(), Trouble> {
+        let from = self.folder(from_dir, from)?;
+        let to = self.folder(to_dir, to)?;
+        match (from.object(), to.object()) {
+            (Some(from), Some(to)) if from.stat.mount != to.stat.mount => {
+                Err(Trouble::Fault(Errno::EXDEV))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The folder of a path's last component.
+    fn folder(&self, dir: Dir, path: u8) -> Result<Spot, Trouble> {
+        let text = self.target.string(self.arguments[path as usize])?;
+        let mut folder = text.into_bytes();
+        let is_slash = |byte: &u8| *byte == b'/';
+        let end = folder.iter().rposition(|byte| !is_slash(byte));
+        folder.truncate(end.map_or(0, |end| end + 1));
+        let start = folder.iter().rposition(is_slash);
+        folder.truncate(start.map_or(0, |slash| slash + 1));
+        folder.push(b'.');
+        let folder = CString::new(folder).map_err(|_| Trouble::Own(Errno::EINVAL))?;
+        walk(self.target, self.base(dir), &folder, Last::Follow, 0)
     }
 
     /// What a descriptor holds; one that only names a place (`O_PATH`) is good for nothing here.
