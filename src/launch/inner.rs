@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const READY: u8 = b'+';
 const BYE: u8 = b'-';
 const HEARD: u8 = b'!';
+/// The plan asks for more than this guard watches.
+const BLIND: u8 = b'a';
 /// A refused call waits no longer than this for an inner guard to have said so.
 const MOMENT: Duration = Duration::from_millis(100);
 
@@ -84,6 +86,10 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     let plan = Plan::from_bytes(&read_block(&mut stream)?).map_err(io::Error::other)?;
+    if plan.lets_files_grow() && !supervisor.territory().plan().lets_files_grow() {
+        // Its filter does not ask about what such places need.
+        return stream.write_all(&[BLIND]);
+    }
     let granted: Vec<Mark> = read_block(&mut stream)?
         .chunks_exact(24)
         .filter_map(Mark::from_bytes)
@@ -152,10 +158,12 @@ impl Outer {
         let mut word = [0];
         self.0.read_exact(&mut word)?;
         self.0.set_read_timeout(None)?;
-        if word[0] == READY {
-            Ok(())
-        } else {
-            Err(io::Error::other("it answers something else"))
+        match word[0] {
+            READY => Ok(()),
+            BLIND => Err(io::Error::other(
+                "it watches no place at append-only; name one in its policy too",
+            )),
+            _ => Err(io::Error::other("it answers something else")),
         }
     }
 

@@ -4,7 +4,7 @@
 use super::{Effort, LaunchError, advice};
 use crate::plan::Plan;
 use crate::supervise::calls::Architecture;
-use crate::supervise::filter::{self, Executions};
+use crate::supervise::filter::{self, Besides};
 use crate::sys::file::Stat;
 use crate::sys::seccomp::{self, Instruction};
 use crate::sys::{Errno, credentials, process};
@@ -23,8 +23,8 @@ pub struct Sandbox {
     pub filter: Result<Vec<Instruction>, Errno>,
     /// Whether the target may gain privileges.
     pub privileges: NewPrivileges,
-    /// Whether the filter asks about executions: where guard takes away what they would give.
-    pub executions: Executions,
+    /// What the filter asks about besides what changes the tree.
+    pub besides: Besides,
     /// Why there is no wall, in words.
     pub no_wall: Option<String>,
 }
@@ -41,20 +41,20 @@ impl Sandbox {
             Err(error) => return Err(error.into()),
         };
         let privileges = privileges();
-        let executions =
-            if privileges == NewPrivileges::GivenUp && !process::has_given_up_new_privileges() {
-                Executions::Noticed
-            } else {
-                Executions::Unseen
-            };
+        let besides = Besides {
+            // Only where guard itself takes away what they would give.
+            executions: privileges == NewPrivileges::GivenUp
+                && !process::has_given_up_new_privileges(),
+            loosening: plan.lets_files_grow(),
+        };
         let granted = wall.as_ref().map(|wall| wall.granted().to_vec());
         Ok(Self {
             granted: granted.unwrap_or_default(),
             wall,
             filter: seccomp::check_sizes()
-                .map(|()| filter::assemble(Architecture::NATIVE, executions)),
+                .map(|()| filter::assemble(Architecture::NATIVE, besides)),
             privileges,
-            executions,
+            besides,
             no_wall,
         })
     }

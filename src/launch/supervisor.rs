@@ -17,7 +17,7 @@ use super::watch::Watch;
 use super::{Doing, Effort, LaunchError, Observer, advice};
 use crate::plan::Plan;
 use crate::record::Weight;
-use crate::supervise::filter::Executions;
+use crate::supervise::filter::Besides;
 use crate::supervise::mark::Mark;
 use crate::supervise::owned::Owned;
 use crate::supervise::privileged::Privileged;
@@ -86,7 +86,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         workspace,
     } = run;
     let granted: Vec<Mark> = sandbox.granted.iter().map(Mark::new).collect();
-    let (no_wall, executions) = (sandbox.no_wall, sandbox.executions);
+    let (no_wall, besides) = (sandbox.no_wall, sandbox.besides);
     let mut outer = Outer::find();
     let mut door = None;
     let answering = if let Some(outer) = &mut outer {
@@ -150,7 +150,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
             backing,
             target,
             sink(&events),
-            lookouts(workspace, executions, &events),
+            lookouts(workspace, besides, &events),
             receivers,
         )
         .map_err(|error| LaunchError::NotEnforced(error.to_string()))?;
@@ -209,14 +209,14 @@ fn blind(events: &Sender<Event>, effort: Effort) -> Result<(), LaunchError> {
 }
 
 /// What the supervisor looks for: a workspace where none is known, and programs where they gain no rights.
-fn lookouts(resolve: Option<Resolve>, executions: Executions, events: &Sender<Event>) -> Lookouts {
+fn lookouts(resolve: Option<Resolve>, besides: Besides, events: &Sender<Event>) -> Lookouts {
     let tell = || {
         let events = events.clone();
         Box::new(move |text| notice(&events, text, Weight::Remark))
     };
     Lookouts {
         workspace: resolve.map(|resolve| Search::new(resolve, tell())),
-        privileged: (executions == Executions::Noticed).then(|| Privileged::new(tell())),
+        privileged: besides.executions.then(|| Privileged::new(tell())),
     }
 }
 

@@ -230,6 +230,15 @@ impl Plan {
         &self.strict_globs
     }
 
+    /// Whether something may be at a level where what exists grows at its end: that asks for more of the supervisor.
+    #[must_use]
+    pub fn lets_files_grow(&self) -> bool {
+        let grows = |level: Level| level == Level::AppendOnly;
+        grows(self.default)
+            || self.places.iter().any(|place| grows(place.level))
+            || self.index.globs().iter().any(|glob| grows(glob.level))
+    }
+
     /// Whether something below `path` may be looser than `level`: a place, there or not, or what a glob matches.
     #[must_use]
     pub fn opens_below(&self, path: &Path, level: Level) -> bool {

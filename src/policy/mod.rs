@@ -28,6 +28,8 @@ pub enum Level {
     ReadOnly,
     /// New entries may be made; what existed stays as it is. What the run made is its own.
     AddOnly,
+    /// The same, and what existed may grow at its end.
+    AppendOnly,
     /// What existed may be changed too, not removed.
     NoDelete,
     /// Anything goes.
@@ -36,9 +38,10 @@ pub enum Level {
 
 impl Level {
     /// All levels, the strictest first.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::ReadOnly,
         Self::AddOnly,
+        Self::AppendOnly,
         Self::NoDelete,
         Self::Writable,
     ];
@@ -49,6 +52,7 @@ impl Level {
         match self {
             Self::ReadOnly => "read-only",
             Self::AddOnly => "add-only",
+            Self::AppendOnly => "append-only",
             Self::NoDelete => "no-delete",
             Self::Writable => "writable",
         }

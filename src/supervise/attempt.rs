@@ -25,6 +25,8 @@ pub enum Action {
     OpenNameless(Object, OpenHow),
     /// Set a file's length.
     Truncate(Spot, i64),
+    /// Use the target's descriptor of this number, which holds what is at the spot.
+    Loosen(Spot, i32, Use),
     /// Remove an entry; with `AT_REMOVEDIR` a directory.
     Unlink(Spot, i32),
     /// Move, with the flags of renameat2(2).
@@ -58,6 +60,17 @@ pub struct Binding {
     pub in_our_root: bool,
 }
 
+/// What a descriptor that is open for writing is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// ftruncate(2) to this length.
+    Truncate(i64),
+    /// fallocate(2): mode, offset, length.
+    Allocate(i32, i64, i64),
+    /// fcntl(2), `F_SETFL`: the flags, without `O_APPEND`.
+    Flags(i32),
+}
+
 /// A change of metadata.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -88,6 +101,22 @@ impl Action {
         }
     }
 
+    /// The length that it may give a file, where that is more than the file has.
+    #[must_use]
+    pub fn length(&self) -> Option<(&Spot, i64)> {
+        match self {
+            Self::Truncate(spot, length) | Self::Loosen(spot, _, Use::Truncate(length)) => {
+                Some((spot, *length))
+            }
+            Self::Loosen(spot, _, Use::Allocate(mode, offset, length))
+                if mode & libc::FALLOC_FL_KEEP_SIZE == 0 =>
+            {
+                Some((spot, offset.saturating_add(*length)))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it may make something new.
     #[must_use]
     pub fn creates(&self) -> bool {
@@ -104,11 +133,7 @@ impl Action {
             Self::Open(_, how) => {
                 let has = |flag: i32| how.flags & flag as u64 != 0;
                 Intent::Open {
-                    writes: if has(libc::O_ACCMODE) || has(libc::O_TRUNC) {
-                        Writes::Yes
-                    } else {
-                        Writes::No
-                    },
+                    writes: writes(how.flags as i32),
                     creates: match (has(libc::O_CREAT), has(libc::O_EXCL)) {
                         (true, true) => Creates::Only,
                         (true, false) => Creates::Yes,
@@ -118,6 +143,7 @@ impl Action {
             }
             Self::OpenNameless(..) => Intent::OpenNameless,
             Self::Truncate(..) => Intent::Truncate,
+            Self::Loosen(..) => Intent::Loosen,
             Self::Unlink(..) => Intent::Remove,
             Self::Symlink(..) => Intent::Create(libc::S_IFLNK),
             Self::Mkdir(..) => Intent::Create(libc::S_IFDIR),
@@ -128,6 +154,19 @@ impl Action {
                 return None;
             }
         })
+    }
+}
+
+/// How flags of open(2) write to what exists.
+fn writes(flags: i32) -> Writes {
+    if flags & (libc::O_ACCMODE | libc::O_TRUNC) == 0 {
+        Writes::No
+    } else if flags & (libc::O_ACCMODE | libc::O_TRUNC | libc::O_APPEND)
+        == libc::O_WRONLY | libc::O_APPEND
+    {
+        Writes::AtEnd
+    } else {
+        Writes::Yes
     }
 }
 

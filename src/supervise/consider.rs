@@ -222,8 +222,11 @@ impl Supervisor {
         let found = verdicts
             .iter()
             .find_map(|verdict| Found::of(verdict.first.as_ref()?));
-        // At add-only some files there are the run's own, and others are not.
-        let exactly = if verdicts.iter().any(|verdict| verdict.is_at(Level::AddOnly)) {
+        // There some files are the run's own, and others are not.
+        let exactly = if [Level::AddOnly, Level::AppendOnly]
+            .iter()
+            .any(|level| verdicts.iter().any(|verdict| verdict.is_at(*level)))
+        {
             Exactly::TheObject
         } else {
             Exactly::TheName
@@ -250,10 +253,10 @@ impl Supervisor {
         };
         let done = take(target, action).and_then(|taken| {
             self.as_target(target, needs, || {
-                if let Action::Truncate(spot, length) = action
+                if let Some((spot, length)) = action.length()
                     && let Some(file) = spot.object()
                 {
-                    length_allowed(target, file, *length)?;
+                    length_allowed(target, file, length)?;
                 }
                 perform(action, taken.as_ref(), exactly, &steady)
             })

@@ -3,7 +3,10 @@
 //! The kernel caches `allow` for every number whose path through the filter loads nothing but number and architecture
 //! (seccomp_is_const_allow in kernel/seccomp.c), so arguments are loaded only inside the branch of a matched number.
 
-use super::calls::{Architecture, CALLS, Call, EXECUTIONS, Kind, LAST_KNOWN, REQUESTS};
+use super::calls::{
+    Architecture, CALLS, Call, EXECUTIONS, Kind, LAST_KNOWN, LOOSENING, LOOSENING_REQUESTS,
+    REQUESTS,
+};
 use crate::sys::seccomp::Instruction;
 
 const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
@@ -62,24 +65,28 @@ const ABSENT: u32 = ERROR | libc::ENOSYS as u32;
 const WRITING: u32 = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | 0o20_000_000) as u32;
 const PATH_ONLY: u32 = libc::O_PATH as u32;
 
-/// Whether the supervisor is asked when a program is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Executions {
-    /// It is, only to look at the program.
-    Noticed,
-    /// It is not.
-    Unseen,
+/// A flag of pwritev2(2): write at the offset although the descriptor was opened to append (Linux 6.9). Kernels before
+/// that answer so too.
+const NO_APPEND: u32 = 0x20;
+const UNSUPPORTED: u32 = ERROR | libc::EOPNOTSUPP as u32;
+
+/// What the supervisor is asked about besides what changes the tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Besides {
+    /// Executions, only to look at the program.
+    pub executions: bool,
+    /// Uses of descriptors that were opened to append.
+    pub loosening: bool,
 }
 
 /// The whole filter for the architectures given, the first being the machine's own.
 #[must_use]
-pub fn assemble(architectures: &[Architecture], executions: Executions) -> Vec<Instruction> {
+pub fn assemble(architectures: &[Architecture], besides: Besides) -> Vec<Instruction> {
     let mut program = vec![load(ARCHITECTURE)];
-    let also = match executions {
-        Executions::Noticed => EXECUTIONS,
-        Executions::Unseen => &[],
-    };
-    let parts: Vec<Vec<Instruction>> = architectures.iter().map(|one| table(*one, also)).collect();
+    let parts: Vec<Vec<Instruction>> = architectures
+        .iter()
+        .map(|one| table(*one, besides))
+        .collect();
     for (architecture, part) in architectures.iter().zip(&parts) {
         // A part is longer than a conditional jump reaches, so the test jumps over an unconditional one.
         program.push(jump(EQUAL, architecture.audit(), 1, 0));
@@ -95,13 +102,16 @@ pub fn assemble(architectures: &[Architecture], executions: Executions) -> Vec<I
     program
 }
 
-fn table(architecture: Architecture, also: &[Call]) -> Vec<Instruction> {
+fn table(architecture: Architecture, besides: Besides) -> Vec<Instruction> {
     let mut part = vec![load(NUMBER)];
-    for call in CALLS.iter().chain(also) {
+    let when = |asked: bool, list: &'static [Call]| if asked { list } else { &[] };
+    let executions = when(besides.executions, EXECUTIONS);
+    let loosening = when(besides.loosening, LOOSENING);
+    for call in CALLS.iter().chain(executions).chain(loosening) {
         let Some(number) = call.number(architecture) else {
             continue;
         };
-        let body = body(call.kind);
+        let body = body(call.kind, besides);
         part.push(jump(EQUAL, number, 0, body.len() as u8));
         part.extend(body);
     }
@@ -113,7 +123,7 @@ fn table(architecture: Architecture, also: &[Call]) -> Vec<Instruction> {
     part
 }
 
-fn body(kind: Kind) -> Vec<Instruction> {
+fn body(kind: Kind, besides: Besides) -> Vec<Instruction> {
     match kind {
         Kind::Open(_, _, flags, _) => vec![
             argument(flags),
@@ -123,10 +133,19 @@ fn body(kind: Kind) -> Vec<Instruction> {
             give(ALLOW),
         ],
         Kind::Control => {
+            let more = if besides.loosening {
+                LOOSENING_REQUESTS
+            } else {
+                &[]
+            };
+            let requests: Vec<u32> = REQUESTS
+                .iter()
+                .map(|(request, _)| *request)
+                .chain(more.iter().copied())
+                .collect();
             let mut body = vec![argument(1)];
-            let requests = REQUESTS.len();
-            for (index, (request, _)) in REQUESTS.iter().enumerate() {
-                body.push(jump(EQUAL, *request, (requests - index) as u8, 0));
+            for (index, request) in requests.iter().enumerate() {
+                body.push(jump(EQUAL, *request, (requests.len() - index) as u8, 0));
             }
             body.push(give(ALLOW));
             body.push(give(NOTIFY));
@@ -136,6 +155,20 @@ fn body(kind: Kind) -> Vec<Instruction> {
             argument(0),
             jump(EQUAL, 2, 0, 1), // SYS_BIND
             give(NOTIFY),
+            give(ALLOW),
+        ],
+        Kind::Flags => vec![
+            argument(1),
+            jump(EQUAL, libc::F_SETFL as u32, 0, 3),
+            argument(2),
+            jump(ANY_BIT, libc::O_APPEND as u32, 1, 0),
+            give(NOTIFY),
+            give(ALLOW),
+        ],
+        Kind::WriteAt => vec![
+            argument(5),
+            jump(ANY_BIT, NO_APPEND, 0, 1),
+            give(UNSUPPORTED),
             give(ALLOW),
         ],
         Kind::Absent => vec![give(ABSENT)],

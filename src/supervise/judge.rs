@@ -136,7 +136,10 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
                 territory,
             })
         }
-        Action::Open(spot, _) | Action::Truncate(spot, _) | Action::Change(spot, _) => one(spot),
+        Action::Open(spot, _)
+        | Action::Truncate(spot, _)
+        | Action::Loosen(spot, ..)
+        | Action::Change(spot, _) => one(spot),
         Action::Unlink(spot @ Spot::Entry(at), flags) => {
             let mut verdict = one(spot)?;
             if verdict.depends_on_made()

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::attempt::{Action, Binding, Change, careful};
+use super::attempt::{Action, Binding, Change, Use, careful};
 use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
 use super::target::{Target, Trouble};
 use crate::sys::file::{self, OpenHow};
@@ -31,6 +31,7 @@ pub fn take(target: &Target, action: &Action) -> Result<Option<OwnedFd>, Trouble
         Action::Change(Spot::Held(object), Change::Control(number, ..)) => {
             target.take(*number, object).map(Some)
         }
+        Action::Loosen(Spot::Held(object), number, _) => target.take(*number, object).map(Some),
         Action::Bind(binding) => target
             .take(binding.socket, &target.descriptor(binding.socket)?)
             .map(Some),
@@ -69,6 +70,16 @@ pub fn perform(
         return metadata::control(own.as_fd(), *request, &mut bytes)
             .map(Outcome::Value)
             .map_err(Trouble::Fault);
+    }
+    if let (Action::Loosen(_, _, used), Some(own)) = (action, taken) {
+        let done = match *used {
+            Use::Truncate(length) => file::truncate(own.as_fd(), length),
+            Use::Allocate(mode, offset, length) => {
+                file::allocate(own.as_fd(), mode, offset, length)
+            }
+            Use::Flags(flags) => descriptor::set_status_flags(own.as_fd(), flags),
+        };
+        return done.map(|()| Outcome::Value(0)).map_err(Trouble::Fault);
     }
     if let (Action::Bind(binding), Some(own)) = (action, taken) {
         return bind(own, binding, steady).map(|()| Outcome::Value(0));
@@ -122,6 +133,7 @@ fn plain(action: &Action) -> Result<(), Errno> {
         | Action::Forbidden
         | Action::Open(..)
         | Action::OpenNameless(..)
+        | Action::Loosen(..)
         | Action::Bind(..) => Err(Errno::ENOSYS),
     }
 }

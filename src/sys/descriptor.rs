@@ -102,6 +102,18 @@ pub fn open_process(pid: i32, flags: u32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
+/// fcntl(2), `F_SETFL`: for all duplicates of the descriptor, whoever has them.
+///
+/// # Errors
+/// As fcntl(2).
+pub fn set_status_flags(fd: BorrowedFd<'_>, flags: i32) -> Result<(), Errno> {
+    // SAFETY: no pointers.
+    check(libc::c_long::from(unsafe {
+        libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags)
+    }))
+    .map(drop)
+}
+
 /// pidfd_getfd(2): a duplicate of another process's descriptor.
 ///
 /// # Errors

@@ -363,6 +363,23 @@ pub fn truncate_held(object: BorrowedFd<'_>, length: i64) -> Result<(), Errno> {
     .map(drop)
 }
 
+/// ftruncate(2).
+///
+/// # Errors
+/// As ftruncate(2).
+pub fn truncate(file: BorrowedFd<'_>, length: i64) -> Result<(), Errno> {
+    nix::unistd::ftruncate(file, length)
+}
+
+/// fallocate(2), its mode as the target gave it.
+///
+/// # Errors
+/// As fallocate(2).
+pub fn allocate(file: BorrowedFd<'_>, mode: i32, offset: i64, length: i64) -> Result<(), Errno> {
+    let mode = nix::fcntl::FallocateFlags::from_bits_retain(mode);
+    nix::fcntl::fallocate(file, mode, offset, length)
+}
+
 /// bind(2) with a raw address.
 ///
 /// # Errors

@@ -176,6 +176,12 @@ pub fn notes(plan: &Plan, explanation: &Explanation) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if explanation.standing.level == Level::AppendOnly {
+        notes.push(
+            "what exists may be opened to append, and only that: the supervisor does it, and sees to it that it stays so"
+                .to_owned(),
+        );
+    }
     let words = |note| note_text(plan, explanation, note);
     notes.extend(explanation.notes.iter().map(words));
     notes

@@ -425,7 +425,7 @@ mod tests {
             let mut attempt = attempt(1, operation, "/home/u/x");
             for (level, wanted) in Level::ALL
                 .into_iter()
-                .zip([read_only, add_only, no_delete, None])
+                .zip([read_only, add_only, add_only, no_delete, None])
             {
                 attempt.rule = Some(RuleNote {
                     level,

@@ -6,7 +6,7 @@ use super::INNER_LIMIT;
 use super::child::{Child, Socket, send};
 use crate::launch::{advice, sandbox};
 use crate::supervise::calls::{Architecture, Call};
-use crate::supervise::filter::{self, Executions};
+use crate::supervise::filter::{self, Besides};
 use crate::sys::descriptor::{self, Received};
 use crate::sys::seccomp::{self, Listener, Notification};
 use crate::sys::{Errno, process};
@@ -74,7 +74,7 @@ fn enter(socket: Socket<'_>) -> Result<(), String> {
     }
     let listener = seccomp::check_sizes()
         .and_then(|()| {
-            seccomp::install(&filter::assemble(Architecture::NATIVE, Executions::Unseen))
+            seccomp::install(&filter::assemble(Architecture::NATIVE, Besides::default()))
         })
         .map_err(advice::no_listener)?;
     descriptor::send(socket, listener.as_fd())

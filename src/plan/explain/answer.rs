@@ -97,7 +97,9 @@ impl Standing {
     fn performer(self) -> Doer {
         match self.level {
             Level::Writable => self.doer,
-            Level::ReadOnly | Level::AddOnly | Level::NoDelete => Doer::Supervisor,
+            Level::ReadOnly | Level::AddOnly | Level::AppendOnly | Level::NoDelete => {
+                Doer::Supervisor
+            }
         }
     }
 }
@@ -111,6 +113,7 @@ mod tests {
         for (level, row) in [
             (Level::ReadOnly, "nnn-"),
             (Level::AddOnly, "ynny"),
+            (Level::AppendOnly, "ynny"),
             (Level::NoDelete, "yyny"),
             (Level::Writable, "yyyy"),
         ] {

@@ -6,8 +6,8 @@
 mod requests;
 mod table;
 
-pub use requests::{REQUESTS, Request, request};
-pub use table::{CALLS, EXECUTIONS};
+pub use requests::{LOOSENING_REQUESTS, REQUESTS, Request, request};
+pub use table::{CALLS, EXECUTIONS, LOOSENING};
 
 /// An architecture whose calls the filter knows (linux/audit.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,16 @@ pub enum Kind {
     FileAttributes,
     /// ioctl: descriptor 0, request 1, argument 2.
     Control,
+    /// ftruncate: descriptor 0, length 1.
+    Resize,
+    /// ftruncate64 of 32-bit callers: descriptor 0, length 1 and 2.
+    ResizePair,
+    /// fallocate: descriptor 0, mode 1, offset and length; on i386 both in pairs.
+    Allocate,
+    /// fcntl: descriptor 0, command 1, argument 2. Asked about where `F_SETFL` takes `O_APPEND` away.
+    Flags,
+    /// pwritev2: flags 5. Answered `EOPNOTSUPP` by the filter itself where the end of the file is not good enough.
+    WriteAt,
     /// landlock_restrict_self: let go on, and remembered.
     Restrict,
     /// exec family: the program. Let go on, and looked at.
@@ -186,6 +196,11 @@ impl Kind {
                 | Self::RemoveAttribute(..)
                 | Self::FileAttributes
                 | Self::Control
+                | Self::Resize
+                | Self::ResizePair
+                | Self::Allocate
+                | Self::Flags
+                | Self::WriteAt
                 | Self::Restrict
                 | Self::Execute(..)
                 | Self::Forbidden
@@ -212,6 +227,7 @@ impl Call {
         CALLS
             .iter()
             .chain(EXECUTIONS)
+            .chain(LOOSENING)
             .find(|call| call.number(architecture) == Some(number))
     }
 }
@@ -256,8 +272,13 @@ mod tests {
             ("io_uring_setup", libc::SYS_io_uring_setup),
             ("execve", libc::SYS_execve),
             ("execveat", libc::SYS_execveat),
+            ("ftruncate", libc::SYS_ftruncate),
+            ("fallocate", libc::SYS_fallocate),
+            ("fcntl", libc::SYS_fcntl),
+            ("pwritev2", libc::SYS_pwritev2),
+            ("io_setup", libc::SYS_io_setup),
         ] {
-            let mut all = CALLS.iter().chain(EXECUTIONS);
+            let mut all = CALLS.iter().chain(EXECUTIONS).chain(LOOSENING);
             let call = all.find(|call| call.name == name).expect(name);
             assert_eq!(call.x86_64.map(i64::from), Some(number), "{name}");
         }
@@ -273,6 +294,7 @@ mod tests {
             let mut numbers: Vec<_> = CALLS
                 .iter()
                 .chain(EXECUTIONS)
+                .chain(LOOSENING)
                 .filter_map(|call| call.number(architecture))
                 .collect();
             let all = numbers.len();

@@ -53,6 +53,23 @@ pub const REQUESTS: &[(u32, Request)] = &[
     (0x5393, Request::Forbidden),          // CDROM_SEND_PACKET
 ];
 
+/// The requests that write elsewhere than at the end through a descriptor that was opened to append (linux/falloc.h,
+/// ext4.h, f2fs.h, xfs_fs.h): the filter stops them where a policy lets files do nothing but grow. The kernel itself keeps
+/// FICLONE and its like from such descriptors.
+pub const LOOSENING_REQUESTS: &[u32] = &[
+    0x4030_5829, // FS_IOC_UNRESVSP
+    0x402C_5829, // the same of 32-bit programs
+    0x4030_582B, // FS_IOC_UNRESVSP64
+    0x402C_582B,
+    0x4030_5839, // FS_IOC_ZERO_RANGE
+    0x402C_5839,
+    0xC028_660F, // EXT4_IOC_MOVE_EXT
+    0xC020_F509, // F2FS_IOC_MOVE_RANGE
+    0x0000_F519, // F2FS_IOC_START_ATOMIC_REPLACE
+    0xC0C0_586D, // XFS_IOC_SWAPEXT
+    0x4028_5881, // XFS_IOC_EXCHANGE_RANGE
+];
+
 /// The request of this number; the kernel looks at the low 32 bits only.
 #[must_use]
 pub fn request(number: u64) -> Option<Request> {
@@ -60,4 +77,9 @@ pub fn request(number: u64) -> Option<Request> {
         .iter()
         .find(|(known, _)| *known == number as u32)
         .map(|(_, request)| *request)
+        .or_else(|| {
+            LOOSENING_REQUESTS
+                .contains(&(number as u32))
+                .then_some(Request::Special)
+        })
 }

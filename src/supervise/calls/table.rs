@@ -224,3 +224,24 @@ pub const EXECUTIONS: &[Call] = &[
     call("execve", 59, 221, 11, K::Execute(Cwd, 0)),
     call("execveat", 322, 281, 358, K::Execute(Arg(0), 1)),
 ];
+
+/// What the filter stops besides where a policy lets files grow at their end and do nothing else: the ways to write elsewhere
+/// through a descriptor that was opened to append. io_submit(2) has one as well (`RWF_NOAPPEND`), told in memory.
+pub const LOOSENING: &[Call] = &[
+    call("fcntl", 72, 25, 55, K::Flags),
+    call("fcntl64", 0, 0, 221, K::Flags),
+    call("ftruncate", 77, 46, 93, K::Resize),
+    call("ftruncate64", 0, 0, 194, K::ResizePair),
+    call("fallocate", 285, 47, 324, K::Allocate),
+    call("pwritev2", 328, 287, 379, K::WriteAt),
+    IO_SETUP,
+];
+
+/// Its number on aarch64 is 0.
+const IO_SETUP: Call = Call {
+    name: "io_setup",
+    x86_64: Some(206),
+    aarch64: Some(0),
+    i386: Some(245),
+    kind: K::Absent,
+};

@@ -85,6 +85,7 @@ fn single() -> Vec<Facts> {
         None,
         Some(Level::ReadOnly),
         Some(Level::AddOnly),
+        Some(Level::AppendOnly),
         Some(Level::NoDelete),
     ];
     let all = each(all, &objects, |facts, level| {
@@ -97,7 +98,7 @@ fn single() -> Vec<Facts> {
 fn columns(level: Level) -> [bool; 4] {
     match level {
         Level::ReadOnly => [false, false, false, false],
-        Level::AddOnly => [true, false, false, true],
+        Level::AddOnly | Level::AppendOnly => [true, false, false, true],
         Level::NoDelete => [true, true, false, true],
         Level::Writable => [true, true, true, true],
     }
@@ -115,6 +116,14 @@ fn may_change_object(facts: &Facts) -> bool {
     columns(level)[if facts.made == Made::ByRun { 3 } else { 1 }]
 }
 
+/// Whether the object may at least grow at its end.
+fn may_grow_object(facts: &Facts) -> bool {
+    let level = facts
+        .object
+        .map_or(facts.level, |(object, _)| object.min(facts.level));
+    facts.kind == Some(FILE) && level == Level::AppendOnly
+}
+
 fn may_take_away(facts: &Facts) -> bool {
     columns(facts.level)[if facts.made == Made::Before { 2 } else { 3 }]
 }
@@ -124,7 +133,10 @@ fn may_take_away(facts: &Facts) -> bool {
 enum Effects {
     Nothing,
     Makes,
+    Grows,
     Changes,
+    /// Goes beyond what a descriptor was opened for.
+    Loosens,
     TakesAway,
 }
 
@@ -139,6 +151,7 @@ fn effects(intent: Intent, facts: &Facts) -> Effects {
             None,
         ) => Effects::Nothing,
         (Intent::OpenNameless, _) => Effects::Makes,
+        (Intent::Loosen, _) => Effects::Loosens,
         (Intent::Open { .. } | Intent::Create(_), None) => Effects::Makes,
         (Intent::Create(_), Some(_)) | (Intent::Remove | Intent::Metadata(_), None) => {
             Effects::Nothing
@@ -154,6 +167,13 @@ fn effects(intent: Intent, facts: &Facts) -> Effects {
             },
             Some(_),
         ) => Effects::Nothing,
+        (
+            Intent::Open {
+                writes: Writes::AtEnd,
+                ..
+            },
+            Some(_),
+        ) => Effects::Grows,
         (Intent::Open { .. } | Intent::Truncate | Intent::Metadata(_), Some(_)) => Effects::Changes,
         (Intent::Remove, Some(_)) => Effects::TakesAway,
     }
@@ -175,7 +195,12 @@ fn due(intent: Intent, facts: &Facts) -> Option<(Operation, Reason, Option<RuleI
             }
             _ => None,
         },
-        Effects::Changes => {
+        Effects::Loosens => (may_grow_object(facts) && !may_change_object(facts)).then_some((
+            Operation::Write,
+            Reason::Level,
+            object_rule,
+        )),
+        Effects::Grows | Effects::Changes => {
             let metadata = matches!(intent, Intent::Metadata(_));
             let operation = if metadata {
                 Operation::Metadata
@@ -191,7 +216,8 @@ fn due(intent: Intent, facts: &Facts) -> Option<(Operation, Reason, Option<RuleI
                 }
                 _ => {}
             }
-            if !may_change_object(facts) {
+            let grows = effects(intent, facts) == Effects::Grows && may_grow_object(facts);
+            if !may_change_object(facts) && !grows {
                 Some((operation, Reason::Level, object_rule))
             } else if facts.kept.is_some() && intent == Intent::Metadata(Effect::Closing) {
                 Some((operation, Reason::OnTheWay, facts.kept))
@@ -209,10 +235,15 @@ fn due(intent: Intent, facts: &Facts) -> Option<(Operation, Reason, Option<RuleI
 }
 
 fn intents() -> Vec<Intent> {
-    let mut all = vec![Intent::OpenNameless, Intent::Truncate, Intent::Remove];
+    let mut all = vec![
+        Intent::OpenNameless,
+        Intent::Truncate,
+        Intent::Loosen,
+        Intent::Remove,
+    ];
     all.extend([Effect::Open, Effect::Closing].map(Intent::Metadata));
     all.extend([FILE, DIR, LINK, libc::S_IFBLK, libc::S_IFIFO].map(Intent::Create));
-    for writes in [Writes::Yes, Writes::No] {
+    for writes in [Writes::Yes, Writes::AtEnd, Writes::No] {
         all.extend(
             [Creates::Yes, Creates::Only, Creates::No]
                 .map(|creates| Intent::Open { writes, creates }),
@@ -229,10 +260,10 @@ fn answers_rightly(intent: Intent, facts: &Facts, decision: &Decision) -> bool {
     let nothing = effects(intent, facts) == Effects::Nothing;
     let granted = facts.wall == Wall::Grants;
     match decision {
-        Decision::Continue if matches!(intent, Intent::Metadata(_)) => false,
+        Decision::Continue if matches!(intent, Intent::Metadata(_) | Intent::Loosen) => false,
         Decision::Continue => nothing || granted || device || nowhere,
         // Only where the kernel would not say so by itself.
-        Decision::Perform => !granted || matches!(intent, Intent::Metadata(_)),
+        Decision::Perform => !granted || matches!(intent, Intent::Metadata(_) | Intent::Loosen),
         // A call that would succeed must not fail.
         Decision::Fail(errno) => {
             let absent = facts.kind.is_none() && *errno == Errno::ENOENT;

@@ -24,6 +24,8 @@ pub enum Intent {
     OpenNameless,
     /// truncate(2).
     Truncate,
+    /// Use a descriptor that is open for writing for more than to write at the end.
+    Loosen,
     /// Make an entry of this type (`S_IFMT` bits).
     Create(u32),
     /// Remove an entry.
@@ -37,6 +39,8 @@ pub enum Intent {
 pub enum Writes {
     /// Opened for writing, or emptied.
     Yes,
+    /// Opened to write at its end, and for nothing else (`O_WRONLY` with `O_APPEND`).
+    AtEnd,
     /// Only read.
     No,
 }
@@ -146,6 +150,11 @@ fn may_change(facts: &Facts) -> bool {
     }
 }
 
+/// Whether what is there may be written to at its end.
+fn may_grow(facts: &Facts) -> bool {
+    facts.level >= Level::AppendOnly && facts.kind == Some(libc::S_IFREG)
+}
+
 /// Whether the entry may be taken away altogether.
 fn may_remove(facts: &Facts) -> bool {
     match facts.made {
@@ -214,6 +223,7 @@ pub fn decide(intent: Intent, facts: &Facts) -> Decision {
         }
         Intent::OpenNameless => act(&[facts.wall]),
         Intent::Truncate => open(Writes::Yes, Creates::No, &object),
+        Intent::Loosen => loosen(&object),
         Intent::Create(kind) => create(kind, facts),
         Intent::Remove => remove(facts),
         Intent::Metadata(effect) => metadata(effect, &object),
@@ -226,7 +236,7 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         None if !takes_new(facts) => refuse(Operation::Create, Which::First, facts),
         None => act(&[facts.wall]),
         Some(libc::S_IFDIR) if creates == Creates::Only => fails(Errno::EEXIST, &[facts.wall]),
-        Some(libc::S_IFDIR) if creates == Creates::Yes || writes == Writes::Yes => {
+        Some(libc::S_IFDIR) if creates == Creates::Yes || writes != Writes::No => {
             fails(Errno::EISDIR, &[facts.wall])
         }
         // Neither touches what is there, but what is there may be gone by now, and then it is made.
@@ -244,12 +254,23 @@ fn open(writes: Writes, creates: Creates, facts: &Facts) -> Decision {
         Some(libc::S_IFLNK) => Decision::Continue, // ELOOP
         Some(_) if facts.reach == Reach::RawDevice => always(Reason::BlockDevice),
         Some(_) if facts.reach == Reach::KernelHelper => always(Reason::KernelHelper),
+        Some(_) if writes == Writes::AtEnd && may_grow(facts) => act(&[facts.wall]),
         Some(_) if !may_change(facts) => refuse(Operation::Write, Which::First, facts),
         // A device that the wall grants by itself: opening /dev/tty means the caller's own terminal.
         Some(libc::S_IFCHR) if facts.carries_grant => Decision::Continue,
         // Pipes and the like are on no mount that Landlock restricts.
         Some(kind) if facts.rooted == Rooted::No && kind != libc::S_IFREG => Decision::Continue,
         Some(_) => act(&[facts.wall]),
+    }
+}
+
+/// A descriptor is as good as what it was opened for, but for one that was opened where what is there may only grow: that
+/// one stays at the end. All of these are done on the descriptor itself: its number may stand for another one by now.
+fn loosen(facts: &Facts) -> Decision {
+    if facts.level == Level::AppendOnly && !may_change(facts) && may_grow(facts) {
+        refuse(Operation::Write, Which::First, facts)
+    } else {
+        Decision::Perform
     }
 }
 

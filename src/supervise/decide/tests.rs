@@ -30,7 +30,7 @@ fn is_refusal(decision: &Decision) -> bool {
     matches!(decision, Decision::Refuse(_))
 }
 
-const ORDER: [Level; 4] = Level::ALL;
+const ORDER: [Level; 5] = Level::ALL;
 
 fn at(level: Level, kind: Option<u32>, made: Made) -> Facts {
     Facts {
@@ -49,6 +49,7 @@ fn the_four_columns() {
     for (level, makes, changes, removes, own) in [
         (Level::ReadOnly, false, false, false, false),
         (Level::AddOnly, true, false, false, true),
+        (Level::AppendOnly, true, false, false, true),
         (Level::NoDelete, true, true, false, true),
         (Level::Writable, true, true, true, true),
     ] {
@@ -97,8 +98,8 @@ fn a_move_is_a_change_where_nothing_is_lost_and_else_a_removal() {
             let empty = at(to, None, Made::Before);
             let old = moves(&at(from, FILE, Made::Before), &empty);
             let takes = to != Level::ReadOnly;
-            let expected = from == Level::Writable
-                || from == Level::NoDelete && matches!(to, Level::NoDelete | Level::AddOnly);
+            let expected =
+                from == Level::Writable || from == Level::NoDelete && to <= Level::NoDelete;
             assert_eq!(old, expected && takes, "{from} to {to}");
             let new = moves(&at(from, FILE, Made::ByRun), &empty);
             assert_eq!(new, from != Level::ReadOnly && takes, "own, {from} to {to}");
@@ -301,4 +302,30 @@ fn a_directory_cannot_be_written_or_made_again() {
         let decision = decide(Intent::Open { writes, creates }, &facts);
         assert_eq!(decision, Decision::Fail(errno));
     }
+}
+
+/// What is opened to append may not be used for more, but for what the run made; and nothing of that is left to the kernel,
+/// since the number may stand for another descriptor by then.
+#[test]
+fn what_may_grow_does_nothing_else() {
+    let grow = Intent::Open {
+        writes: Writes::AtEnd,
+        creates: Creates::Yes,
+    };
+    for (level, grows, loosens) in [
+        (Level::ReadOnly, false, true),
+        (Level::AddOnly, false, true),
+        (Level::AppendOnly, true, false),
+        (Level::NoDelete, true, true),
+        (Level::Writable, true, true),
+    ] {
+        let old = at(level, FILE, Made::Before);
+        assert_eq!(allowed(&decide(grow, &old)), grows, "{level}");
+        let loosened = decide(Intent::Loosen, &old);
+        assert_eq!(loosened == Decision::Perform, loosens, "{level}");
+        let new = at(level, FILE, Made::ByRun);
+        assert_eq!(decide(Intent::Loosen, &new), Decision::Perform, "{level}");
+    }
+    let pipe = at(Level::AppendOnly, Some(libc::S_IFIFO), Made::Before);
+    assert!(is_refusal(&decide(grow, &pipe)));
 }

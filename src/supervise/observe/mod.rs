@@ -4,7 +4,7 @@ mod metadata;
 
 use std::ffi::CString;
 
-use super::attempt::{Action, Binding, NAMELESS};
+use super::attempt::{Action, Binding, NAMELESS, Use};
 use super::calls::{At, Call, Dir, Follow, Kind};
 use super::limits::room_for_descriptor;
 use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
@@ -60,6 +60,9 @@ impl Observer<'_> {
             Kind::TruncatePair => {
                 let length = self.arguments[1] & 0xFFFF_FFFF | self.arguments[2] << 32;
                 self.truncate(length as i64)
+            }
+            Kind::Resize | Kind::ResizePair | Kind::Allocate | Kind::Flags => {
+                self.loosen(call.kind)
             }
             Kind::Unlink(dir, path) => Ok(Action::Unlink(self.spot(dir, path, Last::Name)?, 0)),
             Kind::Rmdir => Ok(Action::Unlink(
@@ -140,7 +143,7 @@ impl Observer<'_> {
                 self.bind(word(0), word(4), word(8))
             }
             Kind::Forbidden => Ok(Action::Forbidden),
-            Kind::Restrict | Kind::Execute(..) | Kind::Absent => Ok(Action::Pass),
+            Kind::Restrict | Kind::Execute(..) | Kind::WriteAt | Kind::Absent => Ok(Action::Pass),
             kind => self.metadata(kind),
         }
     }
@@ -278,6 +281,29 @@ impl Observer<'_> {
         }
         let spot = self.spot(Dir::Cwd, 0, Last::Follow)?;
         Ok(Action::Truncate(spot, length))
+    }
+
+    /// A use of a descriptor. What is wrong with it the kernel says when it is done.
+    fn loosen(&mut self, kind: Kind) -> Result<Action, Trouble> {
+        let pairs = self.target.word() == 4;
+        let wide = |low: usize| {
+            let value = if pairs {
+                self.arguments[low] & 0xFFFF_FFFF | self.arguments[low + 1] << 32
+            } else {
+                self.arguments[low]
+            };
+            value as i64
+        };
+        let used = match kind {
+            Kind::Resize if pairs => Use::Truncate(i64::from(self.int(1))),
+            Kind::Resize => Use::Truncate(self.arguments[1] as i64),
+            Kind::ResizePair => Use::Truncate(wide(1)),
+            Kind::Allocate if pairs => Use::Allocate(self.int(1), wide(2), wide(4)),
+            Kind::Allocate => Use::Allocate(self.int(1), wide(2), wide(3)),
+            _ => Use::Flags(self.int(2)),
+        };
+        let object = self.descriptor(0)?;
+        Ok(Action::Loosen(Spot::Held(object), self.int(0), used))
     }
 
     fn open(&mut self, base: Base, path: u8, how: OpenHow) -> Result<Action, Trouble> {

@@ -123,6 +123,7 @@ fn a_link_is_refused_exactly_where_its_source_may_not_change_or_its_name_not_be_
         None,
         Some(Level::ReadOnly),
         Some(Level::AddOnly),
+        Some(Level::AppendOnly),
         Some(Level::NoDelete),
     ];
     let sources = each(both(), &objects, |facts, level| {
