@@ -6,7 +6,7 @@ use super::attempt::{Action, Binding, Change, Use, careful};
 use super::resolve::{Entry, Object, PROC_SUPER_MAGIC, Spot};
 use super::target::{Target, Trouble};
 use crate::sys::file::{self, OpenHow};
-use crate::sys::{Errno, descriptor, metadata};
+use crate::sys::{Errno, content, descriptor, metadata};
 
 /// What came of it.
 #[derive(Debug)]
@@ -73,9 +73,9 @@ pub fn perform(
     }
     if let (Action::Loosen(_, _, used), Some(own)) = (action, taken) {
         let done = match *used {
-            Use::Truncate(length) => file::truncate(own.as_fd(), length),
+            Use::Truncate(length) => content::truncate(own.as_fd(), length),
             Use::Allocate(mode, offset, length) => {
-                file::allocate(own.as_fd(), mode, offset, length)
+                content::allocate(own.as_fd(), mode, offset, length)
             }
             Use::Flags(flags) => descriptor::set_status_flags(own.as_fd(), flags),
         };
@@ -91,7 +91,7 @@ pub fn perform(
 
 fn plain(action: &Action) -> Result<(), Errno> {
     match action {
-        Action::Truncate(spot, length) => file::truncate_held(object(spot)?.as_fd(), *length),
+        Action::Truncate(spot, length) => content::truncate_held(object(spot)?.as_fd(), *length),
         Action::Unlink(spot, flags) => {
             let at = entry(spot)?;
             file::unlink(at.dir.as_fd(), &at.asked, *flags)

@@ -1,6 +1,7 @@
 //! System calls, one function each: arguments checked, results owned. All `unsafe` of the program is here.
 
 pub mod clock;
+pub mod content;
 pub mod credentials;
 pub mod descriptor;
 pub mod file;

@@ -1,10 +1,12 @@
 //! Observing: from a notification to what the call would do, with every argument read once and every object held.
 
+mod loosen;
 mod metadata;
+mod rename;
 
 use std::ffi::CString;
 
-use super::attempt::{Action, Binding, NAMELESS, Use};
+use super::attempt::{Action, Binding, NAMELESS};
 use super::calls::{At, Call, Dir, Follow, Kind};
 use super::limits::room_for_descriptor;
 use super::resolve::{Base, Last, Object, Spot, walk, walk_with_trail};
@@ -27,10 +29,6 @@ pub struct Observer<'a> {
     pub arguments: [u64; 6],
     /// The paths, as given, for the record.
     pub asked: Vec<Text>,
-}
-
-fn is_too_long(spot: &Result<Spot, Trouble>) -> bool {
-    matches!(spot, Err(Trouble::Fault(Errno::ENAMETOOLONG)))
 }
 
 impl Observer<'_> {
@@ -80,21 +78,7 @@ impl Observer<'_> {
                 ))
             }
             Kind::Rename(from_dir, from, to_dir, to, flags) => {
-                const ALONE: u32 = libc::RENAME_NOREPLACE | libc::RENAME_WHITEOUT;
-                let flags = flags.map_or(0, |flags| self.int(flags) as u32);
-                let clash = flags & libc::RENAME_EXCHANGE != 0 && flags & ALONE != 0;
-                if clash || flags & !(ALONE | libc::RENAME_EXCHANGE) != 0 {
-                    return Ok(Action::Pass); // EINVAL
-                }
-                let source = self.spot(from_dir, from, Last::Name);
-                if !is_too_long(&source) {
-                    source.as_ref().map_err(|trouble| *trouble)?;
-                }
-                let place = self.spot(to_dir, to, Last::Name);
-                if is_too_long(&source) || is_too_long(&place) {
-                    self.reach_both(from_dir, from, to_dir, to)?;
-                }
-                Ok(Action::Rename(source?, place?, flags))
+                self.rename(from_dir, from, to_dir, to, flags)
             }
             Kind::Link(from_dir, from, to_dir, to, flags) => {
                 self.link(from_dir, from, to_dir, to, flags)
@@ -180,33 +164,6 @@ impl Observer<'_> {
         walk(self.target, self.base(dir), &path, last, 0)
     }
 
-    /// What a rename says of its folders although a last component is too long: the kernel looks at these when it has both
-    /// folders, and they are on one mount.
-    fn reach_both(&self, from_dir: Dir, from: u8, to_dir: Dir, to: u8) -> Result<(), Trouble> {
-        let from = self.folder(from_dir, from)?;
-        let to = self.folder(to_dir, to)?;
-        match (from.object(), to.object()) {
-            (Some(from), Some(to)) if from.stat.mount != to.stat.mount => {
-                Err(Trouble::Fault(Errno::EXDEV))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The folder of a path's last component.
-    fn folder(&self, dir: Dir, path: u8) -> Result<Spot, Trouble> {
-        let text = self.target.string(self.arguments[path as usize])?;
-        let mut folder = text.into_bytes();
-        let is_slash = |byte: &u8| *byte == b'/';
-        let end = folder.iter().rposition(|byte| !is_slash(byte));
-        folder.truncate(end.map_or(0, |end| end + 1));
-        let start = folder.iter().rposition(is_slash);
-        folder.truncate(start.map_or(0, |slash| slash + 1));
-        folder.push(b'.');
-        let folder = CString::new(folder).map_err(|_| Trouble::Own(Errno::EINVAL))?;
-        walk(self.target, self.base(dir), &folder, Last::Follow, 0)
-    }
-
     /// What a descriptor holds; one that only names a place (`O_PATH`) is good for nothing here.
     fn descriptor(&mut self, index: u8) -> Result<Object, Trouble> {
         let number = self.int(index);
@@ -281,29 +238,6 @@ impl Observer<'_> {
         }
         let spot = self.spot(Dir::Cwd, 0, Last::Follow)?;
         Ok(Action::Truncate(spot, length))
-    }
-
-    /// A use of a descriptor. What is wrong with it the kernel says when it is done.
-    fn loosen(&mut self, kind: Kind) -> Result<Action, Trouble> {
-        let pairs = self.target.word() == 4;
-        let wide = |low: usize| {
-            let value = if pairs {
-                self.arguments[low] & 0xFFFF_FFFF | self.arguments[low + 1] << 32
-            } else {
-                self.arguments[low]
-            };
-            value as i64
-        };
-        let used = match kind {
-            Kind::Resize if pairs => Use::Truncate(i64::from(self.int(1))),
-            Kind::Resize => Use::Truncate(self.arguments[1] as i64),
-            Kind::ResizePair => Use::Truncate(wide(1)),
-            Kind::Allocate if pairs => Use::Allocate(self.int(1), wide(2), wide(4)),
-            Kind::Allocate => Use::Allocate(self.int(1), wide(2), wide(3)),
-            _ => Use::Flags(self.int(2)),
-        };
-        let object = self.descriptor(0)?;
-        Ok(Action::Loosen(Spot::Held(object), self.int(0), used))
     }
 
     fn open(&mut self, base: Base, path: u8, how: OpenHow) -> Result<Action, Trouble> {
