@@ -52,7 +52,7 @@ fn sixty_four_threads_at_once() {
         |r| r.0.to_owned(),
         |(_, with, place), who| {
             let home = Home::new(who);
-            let rounds = number(4, 500);
+            let rounds = number(4, 200);
             let mut run = Running::start(
                 &home,
                 fault(&home, *with, &["once", place, "64", &rounds]),
@@ -111,7 +111,7 @@ fn a_go_program() {
         }
         for with in [With::Nothing, GUARD, DEFAULT] {
             let home = Home::new(who);
-            let run = home.script(with, &format!("$B/hurt-go once $HOME {}", number(30, 2000)))?;
+            let run = home.script(with, &format!("$B/hurt-go once $HOME {}", number(30, 400)))?;
             if run.status != 0 || !run.stdout.starts_with("0 wrong") {
                 return Err(format!("{}\n{}", run.stdout, tail(&run.stderr)));
             }
@@ -132,7 +132,7 @@ fn callers_killed_in_the_middle_of_every_call() {
         |r| r.0.to_owned(),
         |(_, with), who| {
             let home = Home::new(who);
-            grows(&home, *with, &["kills", "", &number(50, 10_000)]).map(drop)
+            grows(&home, *with, &["kills", "", &number(50, 2000)]).map(drop)
         },
     );
 }

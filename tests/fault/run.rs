@@ -11,7 +11,9 @@ use crate::support::talker::Talker;
 use crate::support::{Home, With, eventually, is_long, programs, read_text, tail};
 
 /// Nothing that a row waits for takes longer; what does, hangs.
-pub const LIMIT: Duration = Duration::from_secs(90);
+pub fn limit() -> Duration {
+    Duration::from_secs(if is_long() { 1200 } else { 90 })
+}
 
 /// One number in CI, another one in a long run.
 pub fn number(short: u32, long_one: u32) -> String {
@@ -57,7 +59,7 @@ impl Running {
 
     /// The next line of its output.
     pub fn line(&self) -> Result<String, String> {
-        self.line_within(LIMIT)
+        self.line_within(limit())
     }
 
     pub fn line_within(&self, limit: Duration) -> Result<String, String> {
@@ -105,7 +107,7 @@ impl Running {
 
     /// Waits for its end: exit status, and what was said.
     pub fn end(&mut self) -> Result<(i32, String), String> {
-        self.0.end(LIMIT)
+        self.0.end(limit())
     }
 
     /// The last line and a good end.
@@ -172,7 +174,7 @@ fn children(parent: i32) -> Vec<i32> {
 /// Waits until `once` has begun its work in HOME.
 pub fn working(home: &Home) -> Result<(), String> {
     let began = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with('w');
-    let working = eventually(LIMIT, || {
+    let working = eventually(limit(), || {
         std::fs::read_dir(&home.path).unwrap().flatten().any(began)
     });
     if working {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::run::{LIMIT, Running, both, fault};
+use crate::run::{Running, both, fault, limit};
 use crate::support::snapshot::Compare;
 use crate::support::{Home, Who, With, each, programs, say, skip, tail};
 
@@ -115,7 +115,7 @@ fn a_file_system_that_hangs() {
                 ));
             }
             let (status, out2, said, took) = run(with, &["bash", "-c", &script])?;
-            if out2 != want || took > LIMIT {
+            if out2 != want || took > limit() {
                 return Err(format!(
                     "exit {status} after {took:?}: {out}{out2}\n{}",
                     tail(&said)
