@@ -36,6 +36,16 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         1 chmod pd i0755",
     ),
     (
+        "a file whose folder has been closed since",
+        "threads
+        0 openat w pd/a i0x841 i0644 >0
+        0 fchmodat w pd i0666
+        0 utimensat f0 n n i0
+        0 fchmod f0 i0600
+        0 fsetxattr f0 puser.a x62 i1 i0
+        0 fchmodat w pd i0755",
+    ),
+    (
         "another mount is said first",
         "parallel
         0 rename q7: pd

@@ -187,28 +187,14 @@ impl Territory {
             let dir = file::open_here(&parent, how);
             let dir = match dir {
                 Ok(dir) => dir,
-                // We may not go there, as the target may not; the descriptor came another way. The kernel's own word for
-                // the path has to do.
-                Err(Errno::EACCES) => {
-                    let found = path
-                        .parent()
-                        .map_or(self.plan.lookup(&path), |parent| self.plan.lookup(parent));
-                    let standing = Standing {
-                        path: path.parent().map(Path::to_path_buf),
-                        known_as: None,
-                        level: found.level,
-                        rule: found.rule,
-                        wall: Wall::Refuses,
-                        names: Names::Common,
-                    };
-                    return Ok(self.about(Some(path), None, &standing, Some(&object.stat)));
-                }
+                Err(Errno::EACCES) => return Ok(self.by_word(path, object)),
                 Err(_) => continue,
             };
             let dir = Object::new(dir)?;
             let found = match file::stat_entry(dir.fd.as_fd(), &name) {
                 Ok(found) => found,
                 Err(Errno::ENOENT) => continue,
+                Err(Errno::EACCES) => return Ok(self.by_word(path, object)),
                 Err(error) => return Err(error),
             };
             if (found.dev, found.ino) != (object.stat.dev, object.stat.ino) {
@@ -226,6 +212,22 @@ impl Territory {
         }
         // Its name is gone or keeps changing. Known roots still count by identity; what cannot be placed is refused.
         Err(Errno::EACCES)
+    }
+
+    /// Where we may not look, as the target may not: the descriptor came another way, or its folder was closed since. The
+    /// kernel's own word for the path has to do.
+    fn by_word(&self, path: PathBuf, object: &Object) -> Facts {
+        let above = path.parent();
+        let found = above.map_or(self.plan.lookup(&path), |above| self.plan.lookup(above));
+        let standing = Standing {
+            path: above.map(Path::to_path_buf),
+            known_as: None,
+            level: found.level,
+            rule: found.rule,
+            wall: Wall::Refuses,
+            names: Names::Common,
+        };
+        self.about(Some(path), None, &standing, Some(&object.stat))
     }
 
     fn unrooted(&self, object: &Object) -> Facts {
