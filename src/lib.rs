@@ -3,6 +3,7 @@
 //! A library only so that the program itself and the fuzzing targets are two users of the same code; nothing in it is
 //! meant for other programs.
 
+mod agents;
 mod cli;
 mod forward;
 #[cfg(fuzzing)]

@@ -1,6 +1,7 @@
 //! The command line: what can be asked, every word shown to people, exit statuses.
 #![forbid(unsafe_code)]
 
+mod agent;
 mod check;
 mod demo;
 mod diagnostics;
@@ -57,6 +58,11 @@ enum Command {
     Log(log::LogArgs),
     /// Show what this machine can enforce, each item proved by trying it
     Doctor(doctor::DoctorArgs),
+    /// Coding agents: which are here, and having them run their commands under guard
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
+    /// Answer an agent's hook: reads its call on standard input, answers with the command under guard
+    Hook(agent::HookArgs),
     /// Show the accident that guard was made for, in two throw-away homes: unguarded and guarded
     Demo,
     /// The teardown of the accident; for `guard demo` alone
@@ -104,6 +110,9 @@ enum Failure {
     /// The policy on this machine.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanError),
+    /// An agent's wrap.
+    #[error(transparent)]
+    Wrap(#[from] crate::agents::WrapError),
     /// Anything else, in words.
     #[error("{0}")]
     Words(String),
@@ -127,6 +136,8 @@ pub fn main() -> ExitCode {
         Some(Command::Explain(explain)) => print(|out| explain::main(&explain, out)),
         Some(Command::Log(log)) => print(|out| log::main(&log, out)),
         Some(Command::Doctor(doctor)) => print(|out| doctor::main(&doctor, out)),
+        Some(Command::Agent(command)) => print(|out| agent::main(&command, out)),
+        Some(Command::Hook(hook)) => exit(agent::hook(&hook)),
         Some(Command::Demo) => print(demo::main),
     }
 }
