@@ -6,6 +6,9 @@ use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
+use crate::agents;
 use crate::policy;
 use crate::record;
 use crate::supervise::{Last, Maze};
@@ -78,4 +81,48 @@ pub fn walk(bytes: &[u8]) {
             panic!("{problem}");
         }
     });
+}
+
+/// Answers an agent's hook. Whatever the bytes, the answer is nothing or one line of JSON; the same bytes as a command come
+/// back out of it whole.
+pub fn hook(bytes: &[u8]) {
+    const GUARD: &str = "/opt/guard";
+    let Some((first, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let dialect = &agents::DIALECTS[usize::from(*first) % agents::DIALECTS.len()];
+    let answer = dialect.answer(bytes, GUARD);
+    let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|it| it.is_object());
+    assert!(answer.stdout.is_empty() || is_json(&answer.stdout));
+    let Ok(command) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    // One call in the form of every agent.
+    let (tool, arguments) = (dialect.tools[0], json!({"command": command}));
+    let call = json!({
+        "tool_name": tool, "tool_input": arguments,
+        "toolName": tool, "toolArgs": arguments,
+        "tool_call": {"name": tool, "input": {"commands": [command]}},
+    });
+    let answer = dialect.answer(call.to_string().as_bytes(), GUARD);
+    let said: Value = serde_json::from_str(&answer.stdout).unwrap_or_default();
+    if command.contains('\0') {
+        assert!(!answer.stderr.is_empty());
+        return;
+    }
+    let mut found = Vec::new();
+    texts(&said, &mut found);
+    let inner = found.iter().find_map(|text| agents::inside(GUARD, text));
+    let as_it_was = agents::inside(GUARD, command).unwrap_or_else(|| command.to_owned());
+    assert_eq!(inner, Some(as_it_was));
+}
+
+/// Every text in a value.
+fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(all) => all.iter().for_each(|one| texts(one, found)),
+        Value::Object(map) => map.values().for_each(|one| texts(one, found)),
+        _ => {}
+    }
 }

@@ -42,6 +42,15 @@ pub enum Wrapped {
     Unknown,
 }
 
+impl Found {
+    /// Whether anything of the agent is on this machine.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        let has_file = self.file.as_deref().is_some_and(Path::exists);
+        self.program.is_some() || self.has_state || has_file
+    }
+}
+
 /// Looks for every agent.
 ///
 /// # Errors

@@ -20,3 +20,6 @@ pub use listing::{Found, Wrapped, look};
 pub use place::{PlaceError, Surroundings};
 pub use shell::install;
 pub use wrap::{Outcome, Proposal, WrapError, unwrap, wrap};
+
+#[cfg(test)]
+mod tests;

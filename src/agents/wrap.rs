@@ -55,6 +55,8 @@ pub enum WrapError {
 pub enum Outcome {
     /// Nothing; in words.
     Nothing(String),
+    /// It is wrapped already; in words.
+    Wrapped(String),
     /// Something that a person does.
     Hand(String),
     /// A change of a file.
@@ -168,7 +170,7 @@ pub fn wrap(agent: &'static Agent, here: &Surroundings<'_>) -> Result<Outcome, W
         )));
     };
     if target.holds()? {
-        return Ok(Outcome::Nothing(format!(
+        return Ok(Outcome::Wrapped(format!(
             "{} is wrapped already, in {}",
             agent.name,
             target.asked.display()

@@ -86,6 +86,13 @@ fn change(
     };
     match ask(agent, here)? {
         Outcome::Nothing(text) => writeln!(out, "{}", visible(&text))?,
+        Outcome::Wrapped(text) => {
+            // Its shell may be of a guard that is somewhere else by now.
+            if !arguments.dry_run {
+                agents::install(here)?;
+            }
+            writeln!(out, "{}", visible(&text))?;
+        }
         Outcome::Hand(text) => {
             agents::install(here)?;
             writeln!(out, "{}: {}", agent.name, visible(&text))?;
@@ -155,9 +162,7 @@ fn list(here: &Surroundings<'_>, as_json: bool, out: &mut dyn Write) -> Result<i
     }
     let homes = surroundings::homes();
     let shown = |path: &std::path::Path| homes.place(&path.to_string_lossy());
-    let (here, absent): (Vec<&Found>, Vec<&Found>) = all
-        .iter()
-        .partition(|it| it.program.is_some() || it.has_state);
+    let (here, absent): (Vec<&Found>, Vec<&Found>) = all.iter().partition(|it| it.is_here());
     for found in here {
         let wrapped = match &found.wrapped {
             Wrapped::Yes => "wrapped".to_owned(),

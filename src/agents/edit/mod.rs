@@ -1,6 +1,7 @@
 //! Changes of a configuration file: what has to be in it, put there and taken out again, everything else left as it is.
 
 mod json;
+mod lines;
 mod toml;
 
 use serde::{Deserialize, Serialize};
@@ -88,15 +89,19 @@ pub fn holds(format: Format, text: &str, edits: &[Edit]) -> Result<bool, EditErr
 /// # Errors
 /// The text is broken, or has no room for the change.
 pub fn apply(format: Format, text: &str, edits: &[Edit]) -> Result<String, EditError> {
-    let (mark, body) = split_mark(text);
+    let (mark, old) = split_mark(text);
     let body = match format {
-        Format::Json => json::apply(body, edits)?,
-        Format::Toml => toml::apply(body, edits)?,
+        Format::Json => json::apply(old, edits)?,
+        Format::Toml => toml::apply(old, edits)?,
         Format::Whole => return Err(EditError::Strayed),
     };
     let mut wanted = read(format, text)?;
     edits.iter().for_each(|edit| edit.put(&mut wanted));
-    checked(format, format!("{mark}{body}"), &wanted)
+    checked(
+        format,
+        format!("{mark}{}", lines::with_ends_of(old, &body)),
+        &wanted,
+    )
 }
 
 /// Takes out what [`apply`] made `after` from `before` with, in a text that was changed since.
@@ -124,13 +129,17 @@ pub fn undo(
     {
         return Ok(Undone { text, left });
     }
-    let (mark, body) = split_mark(text);
+    let (mark, old) = split_mark(text);
     let body = match format {
-        Format::Json => json::reach(body, &wanted)?,
-        Format::Toml => toml::reach(body, &wanted)?,
+        Format::Json => json::reach(old, &wanted)?,
+        Format::Toml => toml::reach(old, &wanted)?,
         Format::Whole => return Err(EditError::Strayed),
     };
-    let text = checked(format, format!("{mark}{body}"), &wanted)?;
+    let text = checked(
+        format,
+        format!("{mark}{}", lines::with_ends_of(old, &body)),
+        &wanted,
+    )?;
     Ok(Undone { text, left })
 }
 
@@ -237,9 +246,11 @@ impl Edit {
                     }
                 }
             }
-            // Others may count on it, unless nothing else is there.
+            // What was added since may count on it.
             (Change::Default(_), _) => {
-                if was.is_none() && root.as_object().is_some_and(|it| it.len() == 1) {
+                let is_old =
+                    |key: &String| self.path.first() == Some(key) || then.get(key).is_some();
+                if was.is_none() && root.as_object().is_some_and(|it| it.keys().all(is_old)) {
                     drop_key(root, &self.path, then);
                 }
             }

@@ -1,7 +1,6 @@
 //! TOML, changed in its syntax tree. Only values are set in it: no agent asks for more.
 
 use serde_json::{Map, Value};
-use similar::{ChangeTag, TextDiff};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 use super::{Change, Edit, EditError, shown};
@@ -66,7 +65,7 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, EditError> {
         };
         put(document.as_table_mut(), &edit.path, 0, wanted)?;
     }
-    Ok(with_line_ends_of(text, &document.to_string()))
+    Ok(document.to_string())
 }
 
 fn put(
@@ -108,7 +107,7 @@ pub fn reach(text: &str, wanted: &Value) -> Result<String, EditError> {
     if let Value::Object(wanted) = wanted {
         narrow(document.as_table_mut(), wanted);
     }
-    Ok(with_line_ends_of(text, &document.to_string()))
+    Ok(document.to_string())
 }
 
 fn narrow(table: &mut dyn TableLike, wanted: &Map<String, Value>) {
@@ -127,36 +126,4 @@ fn narrow(table: &mut dyn TableLike, wanted: &Map<String, Value>) {
             _ => {}
         }
     }
-}
-
-/// The library writes line feeds alone. Lines that were there get back the ends that they had, new ones that of the first.
-fn with_line_ends_of(old: &str, new: &str) -> String {
-    if !old.contains('\r') {
-        return new.to_owned();
-    }
-    let end = if old.lines().next().is_some()
-        && old
-            .split('\n')
-            .next()
-            .is_some_and(|line| line.ends_with('\r'))
-    {
-        "\r\n"
-    } else {
-        "\n"
-    };
-    let (plain, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
-    let lines: Vec<&str> = old.split_inclusive('\n').collect();
-    let diff = TextDiff::from_lines(&plain, &new);
-    diff.iter_all_changes()
-        .filter(|change| change.tag() != ChangeTag::Delete)
-        .map(|change| {
-            match (
-                change.tag(),
-                change.old_index().and_then(|at| lines.get(at)),
-            ) {
-                (ChangeTag::Equal, Some(line)) => (*line).to_owned(),
-                _ => change.value().replace('\n', end),
-            }
-        })
-        .collect()
 }

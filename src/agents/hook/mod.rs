@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-#[cfg(any(test, fuzzing))]
+#[cfg(fuzzing)]
 pub use quote::inside;
 pub use quote::{quote, under_guard};
 use raw::Object;
@@ -35,7 +35,7 @@ pub const DIALECTS: &[Dialect] = &[
     Dialect {
         name: "droid",
         tools: &["Execute"],
-        shape: Shape::Claude(Decision::Allow),
+        shape: Shape::Claude(Decision::None),
         blocks_with: 2,
     },
     Dialect {
@@ -76,7 +76,7 @@ pub struct Dialect {
     /// The agent.
     pub name: &'static str,
     /// Its tools that run a shell command.
-    tools: &'static [&'static str],
+    pub tools: &'static [&'static str],
     shape: Shape,
     /// The exit status of a no.
     blocks_with: i32,

@@ -78,7 +78,7 @@ fn a_permission_is_given_only_where_the_agent_wants_one() {
         ("gemini", false),
         ("crush", false),
         ("codex", true),
-        ("droid", true),
+        ("droid", false),
         ("copilot", true),
         ("cursor", true),
     ] {
