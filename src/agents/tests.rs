@@ -1,3 +1,4 @@
+//! Wrapping and unwrapping, over many configurations of every agent.
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -122,7 +123,7 @@ impl Before {
                         )
                     })
                     .collect();
-                let comma = if self.parts.len() % 2 == 0 && !members.is_empty() {
+                let comma = if self.parts.len().is_multiple_of(2) && !members.is_empty() {
                     ","
                 } else {
                     ""

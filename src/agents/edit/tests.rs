@@ -1,3 +1,4 @@
+//! Changes put in and taken out.
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -211,7 +212,7 @@ proptest! {
                 continue;
             };
             prop_assert!(holds(Format::Json, &after, &edits).unwrap());
-            for comment in ["// c\n", "/* d */", "// e\n"] {
+            for comment in ["// c", "/* d */", "// e"] {
                 prop_assert!(after.matches(comment).count() >= text.matches(comment).count(), "{}", after);
             }
             prop_assert_eq!(&undo(Format::Json, &after, &edits, &text, &after).unwrap().text, &text);

@@ -1,3 +1,4 @@
+//! Calls in every dialect.
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
