@@ -1,7 +1,7 @@
 //! The shells that agents are pointed at: small scripts that run the real one under guard.
 //!
 //! Each names the guard that wrote it, and runs nothing where that is gone. None of them asks whether it is under guard
-//! already: anybody can set a variable, and a guard inside another is cheap.
+//! already: anybody can set a variable, and a guard inside another is only slower.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
