@@ -244,10 +244,7 @@ impl Dialect {
                     tool_input: &arguments,
                 },
             )),
-            Shape::Copilot => serde_json::to_string(&ForCopilot {
-                permission_decision: "allow",
-                modified_args: &arguments,
-            }),
+            Shape::Copilot => serde_json::to_string(&of("modifiedArgs")),
             Shape::Cline => serde_json::to_string(&ForCline {
                 cancel: false,
                 override_input: &arguments,
@@ -284,13 +281,6 @@ struct ForGemini<'a> {
     #[serde(rename = "hookEventName")]
     hook_event_name: &'static str,
     tool_input: &'a RawValue,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForCopilot<'a> {
-    permission_decision: &'static str,
-    modified_args: &'a RawValue,
 }
 
 #[derive(Serialize)]

@@ -80,7 +80,7 @@ fn a_permission_is_given_only_where_the_agent_wants_one() {
         ("crush", false),
         ("codex", true),
         ("droid", false),
-        ("copilot", true),
+        ("copilot", false),
         ("cursor", true),
     ] {
         let dialect = dialect(name).unwrap();
