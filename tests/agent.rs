@@ -18,7 +18,7 @@ fn run(home: &Home, with: With<'_>, script: &str) -> Result<Run, String> {
     let guard = programs::guard().display();
     home.script(
         with,
-        &format!("G={guard} S=~/.local/share/guard/shell; cd ~; {script}"),
+        &format!("G={guard} S=~/.config/guard/shell; cd ~; {script}"),
     )
 }
 
@@ -131,7 +131,7 @@ fn without_a_guard_nothing_runs() {
     });
 }
 
-const LOOSE: &str = "version = 1\ndefault = \"writable\"\n[paths]\n\"~/.local\" = \"writable\"\n\"~/.local/share/guard\" = \"writable\"\n";
+const LOOSE: &str = "version = 1\ndefault = \"writable\"\n[paths]\n\"~/.config\" = \"writable\"\n\"~/.config/guard\" = \"writable\"\n";
 
 #[test]
 fn no_policy_lets_a_command_change_guards_shells_or_notes() {
@@ -145,9 +145,9 @@ fn no_policy_lets_a_command_change_guards_shells_or_notes() {
             fs::write(home.path.join("loose.toml"), LOOSE).map_err(|e| e.to_string())?;
             let made = run(&home, With::Nothing, "$G agent wrap pi --yes")?;
             check("made", made.status == 0, &made)?;
-            let hurt = r#"echo x > $S/bash; ln -sf /bin/bash $S/bash; rm -rf ~/.local/share/guard; mv ~/.local/share ~/gone
+            let hurt = r#"echo x > $S/bash; ln -sf /bin/bash $S/bash; rm -rf ~/.config/guard; mv ~/.config ~/gone
             chmod 0 $S/prefix; touch $S/new; rm -rf ~/.local/state/guard/agents; $G agent unwrap pi --yes"#;
-            let every = "cd ~; find .local/share/guard .local/state/guard/agents .pi/agent/settings.json -printf '%p %m %s %T@\\n' | sort";
+            let every = "cd ~; find .config/guard .local/state/guard/agents .pi/agent/settings.json -printf '%p %m %s %T@\\n' | sort";
             let before = run(&home, With::Nothing, every)?;
             let path = home.path.join(policy);
             let policy = if path.exists() {
@@ -213,7 +213,7 @@ fn nothing_is_changed_unasked() {
             assert_eq!(ask("wrap", answer)?, status, "{answer:?}");
         }
         assert!(
-            fs::read(&settings).unwrap() == old && !home.path.join(".local/share/guard").exists()
+            fs::read(&settings).unwrap() == old && !home.path.join(".config/guard/shell").exists()
         );
         assert_eq!(ask("wrap", "y\n")?, 0);
         assert_ne!(fs::read(&settings).unwrap(), old);

@@ -28,8 +28,7 @@ impl Surroundings<'_> {
     /// Where guard keeps what agents execute.
     #[must_use]
     pub fn shells(&self) -> PathBuf {
-        self.base("XDG_DATA_HOME", ".local/share")
-            .join("guard/shell")
+        self.base("XDG_CONFIG_HOME", ".config").join("guard/shell")
     }
 
     /// Where guard keeps what it did to agents.
@@ -148,9 +147,6 @@ mod tests {
         assert_eq!(first(&["~/there?"]), Some(folder.path().join("there")));
         assert!(here.first(&["${RELATIVE}/a", "~/b"]).is_err());
         assert_eq!(variables(&["${A}/x/${B}", "~/${A}"]), ["A", "B"]);
-        assert_eq!(
-            here.shells(),
-            folder.path().join(".local/share/guard/shell")
-        );
+        assert_eq!(here.shells(), folder.path().join(".config/guard/shell"));
     }
 }

@@ -10,14 +10,19 @@ use super::edit::Format;
 use super::known::Way;
 use super::*;
 
-/// What is below a folder: for each name the mode and the bytes or the target of a link. guard's own is left out.
+/// What is below a folder: for each name the mode and the bytes or the target of a link. guard's own is left out, and
+/// `.config` itself, which may be there for that alone.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 fn tree(at: &Path, found: &mut Tree) {
     for entry in fs::read_dir(at).unwrap() {
         let path = entry.unwrap().path();
         let data = path.symlink_metadata().unwrap();
-        if path.ends_with(".local") {
+        if path.ends_with(".local") || path.ends_with(".config/guard") {
+            continue;
+        }
+        if path.ends_with(".config") {
+            tree(&path, found);
             continue;
         }
         let bytes = if data.is_symlink() {

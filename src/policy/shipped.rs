@@ -85,18 +85,6 @@ pub fn built_in() -> Vec<Rule> {
             "guard's own configuration",
         ),
         (
-            "~/.local/share/guard",
-            Part::Home,
-            "/.local/share/guard",
-            "the shells that agents run their commands with",
-        ),
-        (
-            "${XDG_DATA_HOME}/guard",
-            env("XDG_DATA_HOME"),
-            "/guard",
-            "the shells that agents run their commands with",
-        ),
-        (
             "~/.local/state/guard",
             Part::Home,
             "/.local/state/guard",

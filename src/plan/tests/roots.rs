@@ -177,8 +177,6 @@ fn every_variable_moves_the_roots_and_the_default_places_stay() {
         "m/config/guard",
         "~/.local/state/guard",
         "m/state/guard",
-        "~/.local/share/guard",
-        "m/data/guard",
     ];
     for path in moved.iter().map(|(_, _, path)| *path).chain(more) {
         assert_eq!(
@@ -221,7 +219,7 @@ fn the_running_guard_and_its_folders_cannot_be_opened() {
         "bin/guard",
         "~/.config/guard/policy.toml",
         "~/.local/state/guard/runs/x",
-        "~/.local/share/guard/shell/bash",
+        "~/.config/guard/shell/bash",
     ] {
         assert_eq!(plan.level(&world.path(path)), Level::ReadOnly, "{path}");
     }
