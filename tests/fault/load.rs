@@ -8,8 +8,9 @@ use crate::support::{Home, With, each, programs, say, skip, tail};
 const GUARD: With<'_> = With::Guard(&[]);
 const DEFAULT: With<'_> = With::Guard(&["--policy", "default"]);
 
-/// Growth that is none: a receiver more has a stack and an arena of its own, and remembers sixteen folders of procfs.
-const MORE_KIB: usize = 2048;
+/// Growth that is none: a receiver more has a stack and an arena of its own, and remembers sixteen folders of procfs; what the
+/// run made is known by identity, in a table that doubles now and then.
+const MORE_KIB: usize = 4096;
 const MORE_DESCRIPTORS: usize = 64;
 
 /// Runs what stops for a look when it is warm and when it is over, and compares the supervisor then.
