@@ -54,6 +54,8 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         3 rename r256:n: q7:
         3 rename pd/../r p/proc/self
         0 rename r256:n: r256:m:
+        0 renameat w p@/. w r256:n:
+        1 rename r256:n: p..
         1 rename r256:n: p/proc/self/r256
         2 renameat w q7: w r256:n:/",
     ),

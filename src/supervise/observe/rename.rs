@@ -35,6 +35,10 @@ impl Observer<'_> {
         let place = self.spot(to_dir, to, Last::Name);
         if is_too_long(&source) || is_too_long(&place) {
             self.reach_both(from_dir, from, to_dir, to)?;
+            let is_no_name = |spot: &Result<Spot, Trouble>| matches!(spot, Ok(Spot::Held(_)));
+            if is_no_name(&source) || is_no_name(&place) {
+                return Ok(Action::Pass); // EBUSY
+            }
         }
         Ok(Action::Rename(source?, place?, flags))
     }
