@@ -23,19 +23,20 @@ fn main() -> Outcome<()> {
         }
     }
     files.sort();
-    let mut code = String::from("static TABLES: &[(&str, Table)] = &[\n");
+    let mut code = String::from("static TABLES: &[Table] = &[\n");
     for path in files {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let text = fs::read_to_string(&path)?;
         let table = table(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        writeln!(code, "({name:?}, {table}),")?;
+        let file = format!("policy {name}");
+        writeln!(code, "Table {{ name: {name:?}, file: {file:?}, {table} }},")?;
     }
     code.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("shipped.rs"), code)?;
     Ok(())
 }
 
-/// One policy as the code of a `Table`. What is not in the form that the shipped policies have ends the build.
+/// One policy as the code of the fields of a `Table`. What is not in the form that the shipped policies have ends the build.
 fn table(text: &str) -> Outcome<String> {
     let parsed = DeTable::parse(text)?;
     let (mut default, mut fail, mut include, mut rules) = (None, None, String::new(), Vec::new());
@@ -66,7 +67,7 @@ fn table(text: &str) -> Outcome<String> {
         None => "None".to_owned(),
     };
     Ok(format!(
-        "Table {{ default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], rules: &[\n{rules}] }}"
+        "default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], rules: &[\n{rules}]"
     ))
 }
 

@@ -36,12 +36,6 @@ pub enum PlanError {
         /// What was given.
         path: PathBuf,
     },
-    /// A glob that the policy's own check let pass; a defect of guard.
-    #[error("a glob of the policy cannot be compiled")]
-    Glob {
-        /// Why.
-        source: globset::Error,
-    },
     /// Mounts that show each other without an end.
     #[error("the protected directories are seen through mounts in too many ways")]
     TooManyAliases,

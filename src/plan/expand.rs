@@ -64,7 +64,7 @@ fn texts(
     for part in &template.0 {
         let values = match part {
             Part::Text(plain) => {
-                texts.iter_mut().for_each(|text| text.push(plain));
+                texts.iter_mut().for_each(|text| text.push(&**plain));
                 continue;
             }
             Part::Home => {

@@ -2,10 +2,8 @@
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use globset::{Glob, GlobMatcher};
-
+use super::glob::Matcher;
 use super::mounts::join;
 use super::tree::Tree;
 use super::{Found, Place, RuleId};
@@ -18,39 +16,6 @@ pub enum Reach {
     Full,
     /// It can only make stricter what other rules say.
     OnlyStricter,
-}
-
-/// A glob that is compiled when it is first asked: few of a policy's are, and compiling is slow beside everything else
-/// that is done before a command starts.
-#[derive(Clone, Debug)]
-pub struct Matcher {
-    glob: Glob,
-    compiled: OnceLock<GlobMatcher>,
-}
-
-impl Matcher {
-    /// Of a glob.
-    #[must_use]
-    pub fn new(glob: Glob) -> Self {
-        Self {
-            glob,
-            compiled: OnceLock::new(),
-        }
-    }
-
-    /// The glob.
-    #[must_use]
-    pub fn glob(&self) -> &Glob {
-        &self.glob
-    }
-
-    /// Whether the whole of a path matches.
-    #[must_use]
-    pub fn is_match(&self, path: impl AsRef<Path>) -> bool {
-        self.compiled
-            .get_or_init(|| self.glob.compile_matcher())
-            .is_match(path)
-    }
 }
 
 /// A glob of the policy.

@@ -8,6 +8,7 @@ mod alias;
 mod error;
 mod expand;
 mod explain;
+mod glob;
 mod host;
 mod index;
 mod kept;
@@ -27,7 +28,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::policy::{Firmness, Level, OnAttempt, Origin, Part, Pattern, Rule, Template};
+use crate::policy::{Firmness, Level, OnAttempt, Origin, Part, Pattern, Rule, Template, Text};
 
 pub use error::PlanError;
 pub use explain::{
@@ -82,9 +83,9 @@ pub struct PlannedRule {
     /// The level that the policy names.
     pub level: Level,
     /// Why, in the policy's words.
-    pub why: Option<String>,
+    pub why: Option<Text>,
     /// The name of the policy that holds the rule: `pi`, or a file.
-    pub policy: String,
+    pub policy: Text,
     /// Where it is written.
     pub origin: Origin,
     /// Whether it does anything here.
@@ -262,9 +263,9 @@ impl Plan {
         closed
             .map(|place| {
                 let planned = self.rule(place.rule);
-                let path = place.path.to_str()?.to_owned();
+                let path = Text::Owned(place.path.to_str()?.to_owned());
                 Some(Rule {
-                    text: planned.shown.clone(),
+                    text: Text::Owned(planned.shown.clone()),
                     pattern: Pattern::Path(Template(vec![Part::Text(path)])),
                     level: place.level,
                     why: planned.why.clone(),
@@ -305,7 +306,7 @@ impl Plan {
         let same = |glob: &GlobRule| {
             let known = |known: &GlobRule| {
                 (&known.base, &known.within, known.level) == (&glob.base, &glob.within, glob.level)
-                    && known.matcher.glob() == glob.matcher.glob()
+                    && known.matcher.wildcards() == glob.matcher.wildcards()
             };
             glob.level == Level::ReadOnly
                 || work(glob.rule)

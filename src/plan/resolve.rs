@@ -6,14 +6,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::expand::{Expansion, Trust, expand, show};
-use super::index::{Index, Matcher};
+use super::glob::Matcher;
+use super::index::Index;
 use super::layers::Layers;
 use super::walk::{Position, Walked, Walker};
 use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
 };
 use crate::policy::{
-    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, Template, compile, shipped,
+    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, Template, Text, shipped,
 };
 
 /// A place that a rule asks for.
@@ -96,7 +97,7 @@ impl Plan {
         } else {
             OnAttempt::Report
         };
-        draft.finish(policy.name.clone(), on_attempt)
+        draft.finish(policy.name.clone().into_owned(), on_attempt)
     }
 }
 
@@ -167,7 +168,7 @@ impl<'h> Draft<'h> {
                 Expansion::Nothing(why) => {
                     self.plan(
                         rule,
-                        rule.text.clone(),
+                        rule.text.clone().into_owned(),
                         lead(template),
                         Effect::Nothing(why),
                     );
@@ -201,7 +202,7 @@ impl<'h> Draft<'h> {
         asked: &mut Asked,
         id: RuleId,
         template: &Template,
-        tail: Option<&String>,
+        tail: Option<&Text>,
     ) -> Result<(), PlanError> {
         let Some(other) = &self.other_home else {
             return Ok(());
@@ -263,7 +264,7 @@ impl<'h> Draft<'h> {
         &mut self,
         asked: &mut Asked,
         id: RuleId,
-        tail: Option<&String>,
+        tail: Option<&Text>,
         paths: &[PathBuf],
         trust: Trust,
     ) -> Result<(), PlanError> {
@@ -273,8 +274,7 @@ impl<'h> Draft<'h> {
                 asked.places.extend(self.follow(walked, id, trust));
                 continue;
             };
-            let glob = compile(tail).map_err(|source| PlanError::Glob { source })?;
-            let matcher = Matcher::new(glob);
+            let matcher = Matcher::new(tail.clone(), self.rules[id.0].level);
             // Links are followed to the directory before the wildcard; the directory itself is no place.
             if let Some(base) = self.follow(walked, id, trust).pop() {
                 asked.globs.push(GlobCandidate { base, matcher });
@@ -343,10 +343,10 @@ impl<'h> Draft<'h> {
             let rule = PlannedRule {
                 shown: self.show(binary),
                 level: Level::ReadOnly,
-                why: Some("the running guard".to_owned()),
-                policy: shipped::BUILT_IN.to_owned(),
+                why: Some(Text::Borrowed("the running guard")),
+                policy: Text::Borrowed(shipped::BUILT_IN),
                 origin: Origin {
-                    file: shipped::BUILT_IN.to_owned(),
+                    file: Text::Borrowed(shipped::BUILT_IN),
                     line: 0,
                     column: 0,
                 },

@@ -119,7 +119,7 @@ impl Draft<'_> {
             // The cheapest to compare come first.
             other.reach == Reach::Full
                 && other.level == glob.base.place.level
-                && other.matcher.glob() == glob.matcher.glob()
+                && other.matcher.wildcards() == glob.matcher.wildcards()
                 && other.base == glob.base.place.path
         };
         if self.index.globs().iter().any(same) {
@@ -129,7 +129,7 @@ impl Draft<'_> {
         let refusal = match glob.base.trust {
             Trust::Author => None,
             Trust::Surroundings | Trust::Link => {
-                self.refusal(&glob.base, Some(glob.matcher.glob().glob()))
+                self.refusal(&glob.base, Some(glob.matcher.wildcards()))
             }
         };
         match refusal {

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::index::{GlobRule, Index, Matcher, Reach};
+use super::glob::Matcher;
+use super::index::{GlobRule, Index, Reach};
 use super::{Effect, Identity, Kept, Place, Plan, PlannedRule, RuleId, Via};
-use crate::policy::{Firmness, Level, OnAttempt, Origin, compile};
+use crate::policy::{Firmness, Level, OnAttempt, Origin, Text, compile};
 
 /// Why bytes are no plan.
 #[derive(Debug, thiserror::Error)]
@@ -42,8 +43,8 @@ struct Wire {
 struct WireRule {
     shown: String,
     level: Level,
-    why: Option<String>,
-    policy: String,
+    why: Option<Text>,
+    policy: Text,
     origin: Origin,
 }
 
@@ -124,10 +125,11 @@ impl Plan {
             index.insert(&mut places, place);
         }
         for glob in wire.globs {
+            compile(&glob.pattern)?;
             index.add_glob(GlobRule {
                 base: glob.base.into(),
                 within: glob.within.into(),
-                matcher: Matcher::new(compile(&glob.pattern)?),
+                matcher: Matcher::new(Text::Owned(glob.pattern), glob.level),
                 rule: known(glob.rule)?,
                 level: glob.level,
                 reach: if glob.only_stricter {
@@ -209,7 +211,7 @@ impl WireGlob {
         Self {
             base: glob.base.clone().into_os_string(),
             within: glob.within.clone().into_os_string(),
-            pattern: glob.matcher.glob().glob().to_owned(),
+            pattern: glob.matcher.wildcards().to_owned(),
             rule: glob.rule.0,
             level: glob.level,
             only_stricter: glob.reach == Reach::OnlyStricter,

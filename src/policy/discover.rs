@@ -1,13 +1,12 @@
 //! Which policy holds: `--policy`, `$GUARD_POLICY`, the person's own file, the shipped default; and the workspace's.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::parse::{parse_shipped, place};
+use super::parse::{place, shipped_policy};
 use super::{Hint, Policy, PolicyError, Problem, parse, shipped};
 
 /// A policy is text that a person wrote; what is larger is something else.
@@ -61,7 +60,7 @@ pub fn discover(search: &Search<'_>) -> Result<Discovered, PolicyError> {
 /// It exists and cannot be read or parsed.
 pub fn of_workspace(base: &Policy, directory: &Path) -> Result<Option<Policy>, PolicyError> {
     let file = directory.join("guard.toml");
-    if is_same(Path::new(&base.name), &file) {
+    if is_same(Path::new(&*base.name), &file) {
         return Ok(None);
     }
     load_if_present(&file)
@@ -75,7 +74,7 @@ pub fn load(name: &str) -> Result<Policy, PolicyError> {
     if name.contains('/') || name.ends_with(".toml") {
         return load_file(Path::new(name));
     }
-    parse_shipped(name, &mut BTreeSet::new()).unwrap_or_else(|| {
+    shipped_policy(name).unwrap_or_else(|| {
         Err(PolicyError::UnknownName {
             name: name.to_owned(),
             hint: Hint::new(name, &shipped::names()),
@@ -247,10 +246,7 @@ mod tests {
         write(home.path(), "guard.toml", MINE);
         let both = found(home.path()).unwrap();
         assert_eq!(
-            (
-                both.base.name.as_str(),
-                both.workspace.unwrap().default.name()
-            ),
+            (&*both.base.name, both.workspace.unwrap().default.name()),
             ("pi", "no-delete")
         );
         let file = home.path().join("guard.toml");

@@ -10,6 +10,7 @@ mod pattern;
 pub mod shipped;
 mod suggest;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub use error::{PatternProblem, PolicyError, Problem};
 pub use parse::parse;
 pub use pattern::{Part, Pattern, Template, compile};
 pub use suggest::Hint;
+
+/// A piece of a policy: that of a shipped one is part of the program and not copied, and hundreds of rules share it.
+pub type Text = Cow<'static, str>;
 
 /// What may happen to a place. Ordered: the stricter level is the smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,7 +73,7 @@ impl fmt::Display for Level {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The file as the person named it, `policy pi` for a shipped one, or `built in`.
-    pub file: String,
+    pub file: Text,
     /// Line, from 1; 0 when there is no text.
     pub line: usize,
     /// Column in characters, from 1; 0 when there is no text.
@@ -165,15 +169,15 @@ pub enum Firmness {
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The path or glob as written.
-    pub text: String,
+    pub text: Text,
     /// The same, taken apart.
     pub pattern: Pattern,
     /// What may happen to it.
     pub level: Level,
     /// Why, in the policy's words.
-    pub why: Option<String>,
+    pub why: Option<Text>,
     /// The name of the policy that holds the rule: `pi`, or a file.
-    pub policy: String,
+    pub policy: Text,
     /// Where it is written.
     pub origin: Origin,
     /// How much it gives way.
@@ -184,7 +188,7 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// The shipped name, or the file as the person named it.
-    pub name: String,
+    pub name: Text,
     /// The level of what no rule names.
     pub default: Level,
     /// What an attempt does to the exit status.

@@ -1,9 +1,9 @@
 //! From TOML to a [`Policy`]: every key, type, level and path is checked, and each error has its place.
 #![forbid(unsafe_code)]
 
+mod included;
 mod record;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -11,8 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     Destination, Firmness, Hint, Level, OnAttempt, Origin, Pattern, PatternProblem, Policy,
-    PolicyError, Problem, Recording, Rule, shipped,
+    PolicyError, Problem, Recording, Rule, Text, shipped,
 };
+
+pub use included::shipped_policy;
+use included::{Seen, Strictest, include};
 
 /// The keys of a policy.
 const KEYS: [&str; 6] = [
@@ -37,26 +40,8 @@ pub fn parse(text: &str, file: &str) -> Result<Policy, PolicyError> {
         text,
         lines: line_starts(text),
         file,
-        policy: file,
     }
-    .policy(&mut BTreeSet::new())
-}
-
-/// A shipped policy; none when there is none of this name. Its text was taken apart when guard was built.
-pub(super) fn parse_shipped(
-    name: &str,
-    seen: &mut BTreeSet<String>,
-) -> Option<Result<Policy, PolicyError>> {
-    let table = shipped::table(name)?;
-    seen.insert(name.to_owned());
-    let file = format!("policy {name}");
-    let parser = Parser {
-        text: "",
-        lines: Vec::new(),
-        file: &file,
-        policy: name,
-    };
-    Some(parser.table(table, seen))
+    .policy(&mut Seen::new())
 }
 
 /// One text that is being parsed.
@@ -65,7 +50,6 @@ struct Parser<'a> {
     /// The byte where each line starts.
     lines: Vec<usize>,
     file: &'a str,
-    policy: &'a str,
 }
 
 /// The values of the top level, before the rules.
@@ -81,9 +65,8 @@ struct Head {
 }
 
 impl Parser<'_> {
-    /// The whole policy. `seen` holds the names of the shipped policies that are part of it already: each counts once,
-    /// so that a circle of includes ends.
-    fn policy(&self, seen: &mut BTreeSet<String>) -> Result<Policy, PolicyError> {
+    /// The whole policy.
+    fn policy(&self, seen: &mut Seen) -> Result<Policy, PolicyError> {
         let table = DeTable::parse(self.text).map_err(|error| {
             let message = error.message().replace('\n', ", ");
             self.error(error.span().unwrap_or(0..0).start, Problem::Toml(message))
@@ -98,65 +81,30 @@ impl Parser<'_> {
         self.with_includes(head, seen)
     }
 
-    /// The same, of a text that was taken apart already.
-    fn table(
-        &self,
-        table: &shipped::Table,
-        seen: &mut BTreeSet<String>,
-    ) -> Result<Policy, PolicyError> {
-        let include = table.include.iter().map(|name| ((*name).to_owned(), 0..0));
-        let mut head = Head {
-            default: table.default,
-            on_attempt: table.fail_on_attempt.map(on_attempt),
-            include: include.collect(),
-            record: None,
-            also: Vec::new(),
-            rules: Vec::with_capacity(table.rules.len()),
-            versions: 1,
-        };
-        for line in table.rules {
-            let pattern = Pattern::parse(line.path)
-                .map_err(|fault| self.error(fault.offset, fault.problem.into()))?;
-            let place = (line.line, line.column);
-            let why = line.why.map(str::to_owned);
-            head.rules
-                .push(self.made(line.path, pattern, (line.level, why), place));
-        }
-        self.with_includes(head, seen)
-    }
-
     /// Adds what is included. A key of the including policy wins; else the strictest of the included ones.
-    fn with_includes(
-        &self,
-        head: Head,
-        seen: &mut BTreeSet<String>,
-    ) -> Result<Policy, PolicyError> {
-        let mut default = None;
-        let mut on_attempt = OnAttempt::Report;
-        let mut below = Vec::new();
+    fn with_includes(&self, head: Head, seen: &mut Seen) -> Result<Policy, PolicyError> {
+        let mut strictest = Strictest::default();
+        let mut rules = head.rules;
         for (name, span) in head.include {
-            if seen.contains(&name) {
+            if seen.contains(name.as_str()) {
                 continue;
             }
-            let Some(included) = parse_shipped(&name, seen) else {
+            let Some(table) = shipped::table(&name) else {
                 let hint = Hint::new(&name, &shipped::names());
                 return Err(self.error(span.start, Problem::UnknownPolicy { word: name, hint }));
             };
-            let included = included?;
-            default = default.into_iter().chain([included.default]).min();
-            if included.on_attempt == OnAttempt::Fail {
-                on_attempt = OnAttempt::Fail;
-            }
-            below.push(included.rules);
+            strictest.add(&include(table, seen, &mut rules)?);
         }
-        let mut rules = head.rules;
-        // Hundreds of rules: they are moved once.
-        rules.reserve_exact(below.iter().map(Vec::len).sum());
-        rules.extend(below.into_iter().flatten());
         Ok(Policy {
-            name: self.policy.to_owned(),
-            default: head.default.or(default).unwrap_or(Level::Writable),
-            on_attempt: head.on_attempt.unwrap_or(on_attempt),
+            name: Text::Owned(self.file.to_owned()),
+            default: head
+                .default
+                .or(strictest.default)
+                .unwrap_or(Level::Writable),
+            on_attempt: head
+                .on_attempt
+                .or(strictest.on_attempt)
+                .unwrap_or(OnAttempt::Report),
             record: head.record,
             also: head.also,
             rules,
@@ -269,31 +217,21 @@ impl Parser<'_> {
             DeValue::String(_) => (self.level(text, value)?, None),
             _ => return Err(self.wrong(text, "a level or a table of level and why", value)),
         };
-        let place = self.place(key.span().start);
-        Ok(self.made(text, pattern, (level, why), place))
-    }
-
-    /// A rule that was found at a line and column.
-    fn made(
-        &self,
-        text: &str,
-        pattern: Pattern,
-        (level, why): (Level, Option<String>),
-        (line, column): (usize, usize),
-    ) -> Rule {
-        Rule {
-            text: text.to_owned(),
+        let (line, column) = self.place(key.span().start);
+        let file = || Text::Owned(self.file.to_owned());
+        Ok(Rule {
+            text: Text::Owned(text.to_owned()),
             pattern,
             level,
-            why,
-            policy: self.policy.to_owned(),
+            why: why.map(Text::Owned),
+            policy: file(),
             origin: Origin {
-                file: self.file.to_owned(),
+                file: file(),
                 line,
                 column,
             },
             firmness: Firmness::Ordinary,
-        }
+        })
     }
 
     /// `{ level = "...", why = "..." }`.

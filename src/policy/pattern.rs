@@ -6,7 +6,7 @@ use std::str::Chars;
 
 use globset::{Glob, GlobBuilder};
 
-use super::{Hint, PatternProblem, suggest};
+use super::{Hint, PatternProblem, Text, suggest};
 
 /// What a rule names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Pattern {
         /// The directory before the first component with a wildcard.
         base: Template,
         /// The wildcards, relative to `base`, in globset's syntax. It has been compiled once without an error.
-        tail: String,
+        tail: Text,
     },
 }
 
@@ -30,7 +30,7 @@ pub struct Template(pub Vec<Part>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Text as it is.
-    Text(String),
+    Text(Text),
     /// `~`; only first.
     Home,
     /// `${workspace}`; only first.
@@ -42,7 +42,7 @@ pub enum Part {
     /// `${NAME}` or `${NAME:-default}`.
     Env {
         /// The variable's name.
-        name: String,
+        name: Text,
         /// What holds where it is not set.
         default: Option<Template>,
     },
@@ -71,6 +71,26 @@ pub fn compile(tail: &str) -> Result<Glob, globset::Error> {
 impl Pattern {
     /// Takes the text of a rule apart.
     pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+        let pattern = Self::read(text)?;
+        if let Self::Glob { tail, .. } = &pattern {
+            compile(tail).map_err(|error| Fault {
+                offset: 0,
+                problem: PatternProblem::Glob(error.kind().to_string()),
+            })?;
+        }
+        Ok(pattern)
+    }
+
+    /// The same, of a shipped rule, whose wildcards are known to compile.
+    pub(super) fn shipped(text: &'static str) -> Result<Self, Fault> {
+        match plain(text) {
+            Some(parts) => Ok(Self::Path(Template(parts))),
+            None => Self::read(text),
+        }
+    }
+
+    /// Takes any text apart; its wildcards are not compiled.
+    fn read(text: &str) -> Result<Self, Fault> {
         let start = |problem| Fault { offset: 0, problem };
         if text.is_empty() {
             return Err(start(PatternProblem::Empty));
@@ -143,7 +163,7 @@ impl Reader<'_> {
                 }
                 '$' => {
                     if !text.is_empty() {
-                        parts.push(Part::Text(std::mem::take(&mut text)));
+                        parts.push(Part::Text(Text::Owned(std::mem::take(&mut text))));
                     }
                     let variable = self.variable(parts.len())?;
                     parts.push(variable);
@@ -155,7 +175,7 @@ impl Reader<'_> {
             }
         }
         if !text.is_empty() {
-            parts.push(Part::Text(text));
+            parts.push(Part::Text(Text::Owned(text)));
         }
         Ok(parts)
     }
@@ -244,7 +264,49 @@ fn variable(
         Some(parts) if parts.is_empty() => return Err(PatternProblem::EmptyDefault(name)),
         Some(parts) => Some(literal(parts)?),
     };
+    let name = Text::Owned(name);
     Ok(Part::Env { name, default })
+}
+
+/// Takes apart a path that is a variable or `~` or nothing and then plain text, as most are, without copying any of it.
+/// None for any other, and for what is wrong.
+fn plain(text: &'static str) -> Option<Vec<Part>> {
+    let special = |byte: u8| {
+        matches!(
+            byte,
+            b'\\' | b'$' | b'~' | b'*' | b'?' | b'[' | b'{' | b'}' | 0
+        )
+    };
+    let (lead, rest) = if let Some(rest) = text.strip_prefix('~') {
+        (Some(Part::Home), rest)
+    } else if let Some(rest) = text.strip_prefix("${") {
+        let (inside, rest) = rest.split_once('}')?;
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+        let mut bytes = name.bytes();
+        if !(bytes.next().is_some_and(letter) && bytes.all(|b| letter(b) || b.is_ascii_digit())) {
+            return None;
+        }
+        let default = match default {
+            None => None,
+            Some(default) => Some(Template(plain(default)?)),
+        };
+        let name = Text::Borrowed(name);
+        (Some(Part::Env { name, default }), rest)
+    } else {
+        (None, text)
+    };
+    if !(rest.starts_with('/') || lead.is_some() && rest.is_empty()) || rest.bytes().any(special) {
+        return None;
+    }
+    let rest = (!rest.is_empty()).then_some(Part::Text(Text::Borrowed(rest)));
+    Some(match (lead, rest) {
+        (Some(lead), Some(rest)) => vec![lead, rest],
+        (lead, rest) => lead.into_iter().chain(rest).collect(),
+    })
 }
 
 /// A template without wildcards, its backslashes resolved.
@@ -252,7 +314,7 @@ fn literal(parts: Vec<Part>) -> Result<Template, PatternProblem> {
     let plain = |part| match part {
         Part::Text(text) if wildcard(&text).is_some() => Err(PatternProblem::GlobInDefault),
         Part::Text(text) if !text.contains('\\') => Ok(Part::Text(text)),
-        Part::Text(text) => Ok(Part::Text(unescape(&text))),
+        Part::Text(text) => Ok(Part::Text(Text::Owned(unescape(&text)))),
         other => Ok(other),
     };
     Ok(Template(
@@ -275,11 +337,11 @@ fn split(mut parts: Vec<Part>) -> Result<Pattern, PatternProblem> {
     parts.truncate(index);
     let tail = match text[..at].rfind('/') {
         Some(slash) => {
-            parts.push(Part::Text(text[..=slash].to_owned()));
+            parts.push(Part::Text(Text::Owned(text[..=slash].to_owned())));
             &text[slash + 1..]
         }
         None if index == 0 => {
-            parts.push(Part::Text("/".to_owned()));
+            parts.push(Part::Text(Text::Borrowed("/")));
             &text[..]
         }
         None => return Err(PatternProblem::VariableInGlob),
@@ -288,11 +350,9 @@ fn split(mut parts: Vec<Part>) -> Result<Pattern, PatternProblem> {
     if components.iter().any(|c| *c == "." || *c == "..") {
         return Err(PatternProblem::DotsInGlob);
     }
-    let tail = components.join("/");
-    compile(&tail).map_err(|error| PatternProblem::Glob(error.kind().to_string()))?;
     Ok(Pattern::Glob {
         base: literal(parts)?,
-        tail,
+        tail: Text::Owned(components.join("/")),
     })
 }
 

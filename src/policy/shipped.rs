@@ -1,7 +1,7 @@
 //! The policies that come with guard, and the rules that hold under every policy.
 #![forbid(unsafe_code)]
 
-use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template};
+use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template, Text};
 
 /// The name of each shipped policy: `policies/NAME.toml`.
 const NAMES: [&str; 13] = [
@@ -31,6 +31,10 @@ pub fn names() -> [&'static str; NAMES.len()] {
 
 /// A shipped policy, taken apart when guard was built (`build.rs`).
 pub(super) struct Table {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What [`Origin::file`] says of its rules.
+    pub(super) file: &'static str,
     /// Its `default`.
     pub(super) default: Option<Level>,
     /// Its `fail-on-attempt`.
@@ -59,16 +63,15 @@ include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
 /// A shipped policy, taken apart.
 pub(super) fn table(name: &str) -> Option<&'static Table> {
-    let known = |(known, _): &&(&str, Table)| *known == name;
-    TABLES.iter().find(known).map(|(_, table)| table)
+    TABLES.iter().find(|table| table.name == name)
 }
 
 /// The rules that hold under every policy: guard's own files are firm; devices and `/proc` stay usable under a strict
 /// default, unless the policy names them.
 #[must_use]
 pub fn built_in() -> Vec<Rule> {
-    let env = |name: &str| Part::Env {
-        name: name.to_owned(),
+    let env = |name: &'static str| Part::Env {
+        name: Text::Borrowed(name),
         default: None,
     };
     let own = [
@@ -102,7 +105,7 @@ pub fn built_in() -> Vec<Rule> {
         .map(|(text, first, rest, why)| {
             built_in_rule(
                 text,
-                vec![first, Part::Text(rest.to_owned())],
+                vec![first, Part::Text(Text::Borrowed(rest))],
                 Level::ReadOnly,
                 Firmness::Firm,
                 why,
@@ -110,7 +113,7 @@ pub fn built_in() -> Vec<Rule> {
         })
         .collect();
     for path in ["/dev", "/proc"] {
-        let parts = vec![Part::Text(path.to_owned())];
+        let parts = vec![Part::Text(Text::Borrowed(path))];
         rules.push(built_in_rule(
             path,
             parts,
@@ -124,20 +127,20 @@ pub fn built_in() -> Vec<Rule> {
 
 /// A rule that no file holds.
 fn built_in_rule(
-    text: &str,
+    text: &'static str,
     parts: Vec<Part>,
     level: Level,
     firmness: Firmness,
-    why: &str,
+    why: &'static str,
 ) -> Rule {
     Rule {
-        text: text.to_owned(),
+        text: Text::Borrowed(text),
         pattern: Pattern::Path(Template(parts)),
         level,
-        why: Some(why.to_owned()),
-        policy: BUILT_IN.to_owned(),
+        why: Some(Text::Borrowed(why)),
+        policy: Text::Borrowed(BUILT_IN),
         origin: Origin {
-            file: BUILT_IN.to_owned(),
+            file: Text::Borrowed(BUILT_IN),
             line: 0,
             column: 0,
         },

@@ -75,7 +75,7 @@ fn note(plan: &Plan, rule: RuleId) -> RuleNote {
     RuleNote {
         path: rule.shown.clone(),
         level: rule.level,
-        policy: rule.policy.clone(),
+        policy: rule.policy.clone().into_owned(),
         origin: rule.origin.clone(),
     }
 }

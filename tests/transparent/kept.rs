@@ -59,4 +59,15 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         1 rename r256:n: p/proc/self/r256
         2 renameat w q7: w r256:n:/",
     ),
+    (
+        "a name that is too long is not looked up before there is another path, and after the first name",
+        "parallel
+        0 rename r256:n: p
+        1 rename p r256:n:
+        2 rename p@/c r256:n:
+        3 rename pd/c r256:n:
+        0 rename r256:n: pd/c/x
+        1 renameat2 w p@/none w r256:n: i2
+        2 renameat2 w r256:n: w p i1",
+    ),
 ];

@@ -8,7 +8,7 @@ use super::text;
 use crate::plan::{
     Answer, Beaten, Column, Doer, Explanation, Keeper, Kind, Now, Plan, RuleId, Specificity,
 };
-use crate::policy::{Level, Origin};
+use crate::policy::{Level, Origin, Text};
 
 /// The version of the object; it changes when a key changes its meaning or goes.
 const VERSION: u32 = 1;
@@ -107,9 +107,9 @@ fn decider(plan: &Plan, id: RuleId) -> Decider {
         },
         path: Some(rule.shown.clone()),
         level: rule.level,
-        policy: rule.policy.clone(),
+        policy: rule.policy.clone().into_owned(),
         origin: Some(rule.origin.clone()),
-        why: rule.why.clone(),
+        why: rule.why.clone().map(Text::into_owned),
     }
 }
 

@@ -257,7 +257,7 @@ fn no_policy_says_anything_without_a_reason() {
 fn variables(template: &Template) -> Vec<String> {
     let of = |part: &Part| match part {
         Part::Env { name, default } => {
-            let mut names = vec![name.clone()];
+            let mut names = vec![name.clone().into_owned()];
             names.extend(default.iter().flat_map(variables));
             names
         }

@@ -4,12 +4,12 @@
 use super::*;
 
 fn text(text: &str) -> Part {
-    Part::Text(text.to_owned())
+    Part::Text(Text::Owned(text.to_owned()))
 }
 
 fn env(name: &str, default: Option<Vec<Part>>) -> Part {
     Part::Env {
-        name: name.to_owned(),
+        name: Text::Owned(name.to_owned()),
         default: default.map(Template),
     }
 }
@@ -21,7 +21,7 @@ fn path(parts: Vec<Part>) -> Result<Pattern, Fault> {
 fn glob(base: Vec<Part>, tail: &str) -> Result<Pattern, Fault> {
     Ok(Pattern::Glob {
         base: Template(base),
-        tail: tail.to_owned(),
+        tail: Text::Owned(tail.to_owned()),
     })
 }
 

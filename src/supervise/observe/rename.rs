@@ -39,6 +39,10 @@ impl Observer<'_> {
             if is_no_name(&source) || is_no_name(&place) {
                 return Ok(Action::Pass); // EBUSY
             }
+            // The first name is looked up before the second one.
+            if matches!(&source, Ok(spot) if spot.object().is_none()) {
+                return Err(Trouble::Fault(Errno::ENOENT));
+            }
         }
         Ok(Action::Rename(source?, place?, flags))
     }
@@ -59,6 +63,9 @@ impl Observer<'_> {
     /// The folder of a path's last component.
     fn folder(&self, dir: Dir, path: u8) -> Result<Spot, Trouble> {
         let text = self.target.string(self.arguments[path as usize])?;
+        if text.is_empty() {
+            return Err(Trouble::Fault(Errno::ENOENT));
+        }
         let mut folder = text.into_bytes();
         let is_slash = |byte: &u8| *byte == b'/';
         let end = folder.iter().rposition(|byte| !is_slash(byte));
