@@ -60,6 +60,16 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         2 renameat w q7: w r256:n:/",
     ),
     (
+        "an absolute link is another mount until the root has been looked up",
+        "processes
+        0 symlinkat p@/a w pc
+        0 openat2 w pc/a h0x800,0,0x01 i24
+        1 symlinkat p@/a w pd
+        1 openat2 w p../in/c/a h0x800,0,0x01 i24
+        2 openat2 w p@/c/a h0x800,0,0x01 i24
+        3 openat2 w pd h0x800,0,0x09 i24",
+    ),
+    (
         "a name that is too long is not looked up before there is another path, and after the first name",
         "parallel
         0 rename r256:n: p

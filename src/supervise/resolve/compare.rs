@@ -159,9 +159,8 @@ impl Maze {
         {
             restrict &= !RESOLVE_BENEATH;
         }
-        // An absolute link is EXDEV to the kernel as long as it has not yet had to look up its root: the test is made before
-        // (fs/namei.c, nd_jump_root), and says nothing about mounts.
-        if has_absolute_link(path) {
+        // Only openat2(2) restricts a walk, and it means no name.
+        if last == Last::Name {
             restrict &= !RESOLVE_NO_XDEV;
         }
         for way in [Way::Shortest, Way::StepByStep, Way::WithTrail] {
@@ -352,11 +351,6 @@ fn is_asked_as_spelled(entry: &Entry, slash: bool) -> bool {
     let asked = entry.asked.to_bytes();
     asked.strip_suffix(b"/").unwrap_or(asked) == entry.name.to_bytes()
         && asked.ends_with(b"/") == slash
-}
-
-fn has_absolute_link(path: &CStr) -> bool {
-    let mut words = path.to_bytes().split(|byte| *byte == b'/');
-    words.any(|word| matches!(word, b"abs" | b"proc" | b"fdlink" | b"cwdlink" | b"mine"))
 }
 
 fn string(bytes: &[u8]) -> CString {

@@ -170,6 +170,7 @@ fn step_by_step(
     Walker {
         target,
         root,
+        rooted: absolute || restrict & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) != 0,
         dir,
         last,
         restrict,
@@ -273,6 +274,7 @@ pub fn walk_with_trail(
     let walker = Walker {
         target,
         root,
+        rooted: absolute,
         dir,
         last: Last::Name,
         restrict: 0,

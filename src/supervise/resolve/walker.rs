@@ -23,6 +23,8 @@ pub(super) struct Walker<'t> {
     pub(super) target: &'t Target,
     /// What it takes for `/`.
     pub(super) root: Object,
+    /// Whether the kernel would have looked up its root by now.
+    pub(super) rooted: bool,
     /// Where the walk is.
     pub(super) dir: Object,
     /// What becomes of the last component.
@@ -109,6 +111,7 @@ impl Walker<'_> {
 
     fn up(&mut self) -> Result<(), Trouble> {
         self.need_directory()?;
+        self.rooted = true;
         if self.dir.is(&self.root) {
             return if self.restrict & RESOLVE_BENEATH != 0 {
                 Err(fault(Errno::EXDEV))
@@ -227,6 +230,11 @@ impl Walker<'_> {
             if self.restrict & RESOLVE_BENEATH != 0 {
                 return Err(fault(Errno::EXDEV));
             }
+            // Before its root is looked up, the kernel takes that for another mount (fs/namei.c: nd_jump_root).
+            if self.restrict & RESOLVE_NO_XDEV != 0 && !self.rooted {
+                return Err(fault(Errno::EXDEV));
+            }
+            self.rooted = true;
             let root = self.root.duplicate().map_err(Trouble::Own)?;
             self.enter(root)?;
         }
