@@ -39,9 +39,15 @@ fn main() -> Outcome<()> {
 fn table(text: &str) -> Outcome<String> {
     let parsed = DeTable::parse(text)?;
     let (mut default, mut fail, mut include, mut rules) = (None, None, String::new(), Vec::new());
-    for (key, value) in parsed.get_ref() {
+    let table = parsed.get_ref();
+    let source = table
+        .iter()
+        .find(|(key, _)| key.get_ref().as_ref() == "source");
+    let source = source.and_then(|(_, value)| value.get_ref().as_str());
+    for (key, value) in table {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("version", DeValue::Integer(number)) if number.as_str() == "1" => {}
+            ("source", DeValue::String(_)) => {}
             ("default", value) => default = Some(level(value)?),
             ("fail-on-attempt", DeValue::Boolean(on)) => fail = Some(*on),
             ("include", DeValue::Array(names)) => {
@@ -52,7 +58,7 @@ fn table(text: &str) -> Outcome<String> {
             }
             ("paths", DeValue::Table(paths)) => {
                 for (key, value) in paths {
-                    rules.push((key.span().start, rule(text, key, value.get_ref())?));
+                    rules.push((key.span().start, rule(text, key, value.get_ref(), source)?));
                 }
             }
             (key, _) => return Err(format!("{key} is not understood").into()),
@@ -71,7 +77,12 @@ fn table(text: &str) -> Outcome<String> {
 }
 
 /// One line of `[paths]` as the code of a `Line`.
-fn rule(text: &str, key: &Spanned<impl AsRef<str>>, value: &DeValue<'_>) -> Outcome<String> {
+fn rule<'a>(
+    text: &str,
+    key: &Spanned<impl AsRef<str>>,
+    value: &'a DeValue<'_>,
+    mut source: Option<&'a str>,
+) -> Outcome<String> {
     let path = key.get_ref().as_ref();
     let (mut level_found, mut why) = (None, None);
     match value {
@@ -80,6 +91,7 @@ fn rule(text: &str, key: &Spanned<impl AsRef<str>>, value: &DeValue<'_>) -> Outc
                 match (key.get_ref().as_ref(), value.get_ref()) {
                     ("level", value) => level_found = Some(level(value)?),
                     ("why", DeValue::String(text)) => why = Some(text.as_ref()),
+                    ("source", DeValue::String(text)) => source = Some(text.as_ref()),
                     _ => return Err(format!("the rule of {path} is not understood").into()),
                 }
             }
@@ -92,7 +104,7 @@ fn rule(text: &str, key: &Spanned<impl AsRef<str>>, value: &DeValue<'_>) -> Outc
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let column = before[start..].chars().count() + 1;
     Ok(format!(
-        "Line {{ path: {path:?}, level: {level}, why: {why:?}, line: {line}, column: {column} }},\n"
+        "Line {{ path: {path:?}, level: {level}, why: {why:?}, source: {source:?}, line: {line}, column: {column} }},\n"
     ))
 }
 

@@ -83,6 +83,8 @@ pub struct PlannedRule {
     pub level: Level,
     /// Why, in the policy's words.
     pub why: Option<String>,
+    /// How the policy knows.
+    pub source: Option<String>,
     /// The name of the policy that holds the rule: `pi`, or a file.
     pub policy: String,
     /// Where it is written.
@@ -259,6 +261,7 @@ impl Plan {
                     pattern: Pattern::Path(Template(vec![Part::Text(path)])),
                     level: place.level,
                     why: planned.why.clone(),
+                    source: planned.source.clone(),
                     policy: planned.policy.clone(),
                     origin: planned.origin.clone(),
                     firmness: planned.firmness,

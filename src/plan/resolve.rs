@@ -248,6 +248,7 @@ impl<'h> Draft<'h> {
             shown,
             level: rule.level,
             why: rule.why.clone(),
+            source: rule.source.clone(),
             policy: rule.policy.clone(),
             origin: rule.origin.clone(),
             effect,
@@ -344,6 +345,7 @@ impl<'h> Draft<'h> {
                 shown: self.show(binary),
                 level: Level::ReadOnly,
                 why: Some("the running guard".to_owned()),
+                source: None,
                 policy: shipped::BUILT_IN.to_owned(),
                 origin: Origin {
                     file: shipped::BUILT_IN.to_owned(),

@@ -133,6 +133,8 @@ pub struct Rule {
     pub level: Level,
     /// Why, in the policy's words.
     pub why: Option<String>,
+    /// How the policy knows: a program that was watched, a file of its source, its documentation.
+    pub source: Option<String>,
     /// The name of the policy that holds the rule: `pi`, or a file.
     pub policy: String,
     /// Where it is written.

@@ -1,6 +1,8 @@
 //! From TOML to a [`Policy`]: every key, type, level and path is checked, and each error has its place.
 #![forbid(unsafe_code)]
 
+mod record;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -13,18 +15,17 @@ use super::{
 };
 
 /// The keys of a policy.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "version",
+    "source",
     "include",
     "default",
     "fail-on-attempt",
     "record",
     "paths",
 ];
-/// The keys of the table about records.
-const RECORD_KEYS: [&str; 3] = ["keep-runs", "keep-days", "list-attempts"];
 /// The keys of a path's table.
-const PATH_KEYS: [&str; 2] = ["level", "why"];
+const PATH_KEYS: [&str; 3] = ["level", "why", "source"];
 
 /// Parses the text of a policy file, including the shipped policies that it names.
 ///
@@ -68,6 +69,13 @@ struct Parser<'a> {
     policy: &'a str,
 }
 
+/// What a rule says of its path.
+struct Said {
+    level: Level,
+    why: Option<String>,
+    source: Option<String>,
+}
+
 /// The values of the top level, before the rules.
 #[derive(Default)]
 struct Head {
@@ -75,6 +83,7 @@ struct Head {
     on_attempt: Option<OnAttempt>,
     include: Vec<(String, Range<usize>)>,
     record: Option<Recording>,
+    source: Option<String>,
     rules: Vec<Rule>,
     versions: usize,
 }
@@ -90,6 +99,10 @@ impl Parser<'_> {
         let mut head = Head::default();
         for (key, value) in in_order(table.get_ref()) {
             self.key(&mut head, key, value)?;
+        }
+        let default = head.source.take();
+        for rule in head.rules.iter_mut().filter(|rule| rule.source.is_none()) {
+            rule.source.clone_from(&default);
         }
         if head.versions == 0 {
             return Err(self.error(0, Problem::MissingVersion));
@@ -109,6 +122,7 @@ impl Parser<'_> {
             on_attempt: table.fail_on_attempt.map(on_attempt),
             include: include.collect(),
             record: None,
+            source: None,
             rules: Vec::with_capacity(table.rules.len()),
             versions: 1,
         };
@@ -116,9 +130,12 @@ impl Parser<'_> {
             let pattern = Pattern::parse(line.path)
                 .map_err(|fault| self.error(fault.offset, fault.problem.into()))?;
             let place = (line.line, line.column);
-            let why = line.why.map(str::to_owned);
-            head.rules
-                .push(self.made(line.path, pattern, (line.level, why), place));
+            let said = Said {
+                level: line.level,
+                why: line.why.map(str::to_owned),
+                source: line.source.map(str::to_owned),
+            };
+            head.rules.push(self.made(line.path, pattern, said, place));
         }
         self.with_includes(head, seen)
     }
@@ -167,6 +184,10 @@ impl Parser<'_> {
                 head.versions += 1;
                 self.version(value)
             }
+            "source" => {
+                head.source = Some(self.string("source", value)?);
+                Ok(())
+            }
             "include" => {
                 head.include = self.include(value)?;
                 Ok(())
@@ -199,30 +220,6 @@ impl Parser<'_> {
             }
             other => Err(self.unknown_key(other, &KEYS, key)),
         }
-    }
-
-    /// `[record]`.
-    fn record(&self, value: &Value<'_>) -> Result<Recording, PolicyError> {
-        let table = value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.wrong("record", "a table", value))?;
-        let mut recording = Recording::default();
-        for (key, value) in in_order(table) {
-            let name = key.get_ref().as_ref();
-            let setting = match name {
-                "keep-runs" => &mut recording.runs,
-                "keep-days" => &mut recording.days,
-                "list-attempts" => &mut recording.listed,
-                other => return Err(self.unknown_key(other, &RECORD_KEYS, key)),
-            };
-            let number = value.get_ref().as_integer();
-            *setting = number
-                .filter(|number| number.radix() == 10)
-                .and_then(|number| number.as_str().parse().ok())
-                .ok_or_else(|| self.wrong(name, "a number from 0 to 4294967295", value))?;
-        }
-        Ok(recording)
     }
 
     /// `version = 1`.
@@ -288,13 +285,17 @@ impl Parser<'_> {
             };
             self.error(self.inside(&key.span(), text, fault.offset), problem.into())
         })?;
-        let (level, why) = match value.get_ref() {
+        let said = match value.get_ref() {
             DeValue::Table(table) => self.rule_table(text, table, value)?,
-            DeValue::String(_) => (self.level(text, value)?, None),
+            DeValue::String(_) => Said {
+                level: self.level(text, value)?,
+                why: None,
+                source: None,
+            },
             _ => return Err(self.wrong(text, "a level or a table of level and why", value)),
         };
         let place = self.place(key.span().start);
-        Ok(self.made(text, pattern, (level, why), place))
+        Ok(self.made(text, pattern, said, place))
     }
 
     /// A rule that was found at a line and column.
@@ -302,14 +303,15 @@ impl Parser<'_> {
         &self,
         text: &str,
         pattern: Pattern,
-        (level, why): (Level, Option<String>),
+        said: Said,
         (line, column): (usize, usize),
     ) -> Rule {
         Rule {
             text: text.to_owned(),
             pattern,
-            level,
-            why,
+            level: said.level,
+            why: said.why,
+            source: said.source,
             policy: self.policy.to_owned(),
             origin: Origin {
                 file: self.file.to_owned(),
@@ -320,30 +322,32 @@ impl Parser<'_> {
         }
     }
 
-    /// `{ level = "...", why = "..." }`.
+    /// `{ level = "...", why = "...", source = "..." }`.
     fn rule_table(
         &self,
         path: &str,
         table: &DeTable<'_>,
         whole: &Value<'_>,
-    ) -> Result<(Level, Option<String>), PolicyError> {
-        let mut level = None;
-        let mut why = None;
+    ) -> Result<Said, PolicyError> {
+        let (mut level, mut why, mut source) = (None, None, None);
         for (key, value) in in_order(table) {
             match key.get_ref().as_ref() {
                 "level" => level = Some(self.level("level", value)?),
-                "why" => {
-                    let text = value
-                        .get_ref()
-                        .as_str()
-                        .ok_or_else(|| self.wrong("why", "a string", value))?;
-                    why = Some(text.to_owned());
-                }
+                "why" => why = Some(self.string("why", value)?),
+                "source" => source = Some(self.string("source", value)?),
                 other => return Err(self.unknown_key(other, &PATH_KEYS, key)),
             }
         }
         let missing = || self.error(whole.span().start, Problem::MissingLevel(path.to_owned()));
-        Ok((level.ok_or_else(missing)?, why))
+        let level = level.ok_or_else(missing)?;
+        Ok(Said { level, why, source })
+    }
+
+    /// A string that stands for itself.
+    fn string(&self, key: &str, value: &Value<'_>) -> Result<String, PolicyError> {
+        let text = value.get_ref().as_str();
+        let text = text.ok_or_else(|| self.wrong(key, "a string", value))?;
+        Ok(text.to_owned())
     }
 
     /// The byte of the text where a character of a key stands; the key's start where its text holds escapes.

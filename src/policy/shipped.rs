@@ -49,6 +49,8 @@ pub(super) struct Line {
     pub(super) level: Level,
     /// Why.
     pub(super) why: Option<&'static str>,
+    /// How the policy knows.
+    pub(super) source: Option<&'static str>,
     /// Line, from 1.
     pub(super) line: usize,
     /// Column in characters, from 1.
@@ -135,6 +137,7 @@ fn built_in_rule(
         pattern: Pattern::Path(Template(parts)),
         level,
         why: Some(why.to_owned()),
+        source: None,
         policy: BUILT_IN.to_owned(),
         origin: Origin {
             file: BUILT_IN.to_owned(),
