@@ -4,7 +4,7 @@
 use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template};
 
 /// The name of each shipped policy: `policies/NAME.toml`.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 26] = [
     "default",
     "ci",
     "test",
@@ -18,6 +18,19 @@ const NAMES: [&str; 13] = [
     "codex",
     "opencode",
     "omp",
+    "gemini",
+    "qwen",
+    "copilot",
+    "cline",
+    "hermes",
+    "droid",
+    "aider",
+    "crush",
+    "goose",
+    "cursor",
+    "amp",
+    "qoder",
+    "rivumi",
 ];
 
 /// What [`Rule::policy`] and [`Origin::file`] say for rules that no file holds.
