@@ -40,9 +40,11 @@ fn main() -> Outcome<()> {
 fn table(text: &str) -> Outcome<String> {
     let parsed = DeTable::parse(text)?;
     let (mut default, mut fail, mut include, mut rules) = (None, None, String::new(), Vec::new());
+    let mut source = None;
     for (key, value) in parsed.get_ref() {
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("version", DeValue::Integer(number)) if number.as_str() == "1" => {}
+            ("source", DeValue::String(text)) => source = Some(text.as_ref()),
             ("default", value) => default = Some(level(value)?),
             ("fail-on-attempt", DeValue::Boolean(on)) => fail = Some(*on),
             ("include", DeValue::Array(names)) => {
@@ -67,20 +69,21 @@ fn table(text: &str) -> Outcome<String> {
         None => "None".to_owned(),
     };
     Ok(format!(
-        "default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], rules: &[\n{rules}]"
+        "source: {source:?}, default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], rules: &[\n{rules}]"
     ))
 }
 
 /// One line of `[paths]` as the code of a `Line`.
 fn rule(text: &str, key: &Spanned<impl AsRef<str>>, value: &DeValue<'_>) -> Outcome<String> {
     let path = key.get_ref().as_ref();
-    let (mut level_found, mut why) = (None, None);
+    let (mut level_found, mut why, mut source) = (None, None, None);
     match value {
         DeValue::Table(parts) => {
             for (key, value) in parts {
                 match (key.get_ref().as_ref(), value.get_ref()) {
                     ("level", value) => level_found = Some(level(value)?),
                     ("why", DeValue::String(text)) => why = Some(text.as_ref()),
+                    ("source", DeValue::String(text)) => source = Some(text.as_ref()),
                     _ => return Err(format!("the rule of {path} is not understood").into()),
                 }
             }
@@ -93,7 +96,7 @@ fn rule(text: &str, key: &Spanned<impl AsRef<str>>, value: &DeValue<'_>) -> Outc
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let column = before[start..].chars().count() + 1;
     Ok(format!(
-        "Line {{ path: {path:?}, level: {level}, why: {why:?}, line: {line}, column: {column} }},\n"
+        "Line {{ path: {path:?}, level: {level}, why: {why:?}, source: {source:?}, line: {line}, column: {column} }},\n"
     ))
 }
 

@@ -46,6 +46,15 @@ impl GlobRule {
         }
         self.matcher.is_match(join(&self.within, rest))
     }
+
+    /// Whether it could say anything of `path`, or of what lies there: `path` lies in its directory. A glob for the entries
+    /// of that directory alone gives way to a place that lies deeper, and to an entry that it does not match.
+    fn concerns(&self, path: &Path) -> bool {
+        let tail = self.matcher.wildcards();
+        let entries = !tail.contains('/') && !tail.contains("**");
+        let plain = self.reach == Reach::Full && self.within.as_os_str().is_empty();
+        !(entries && plain) || path == self.base || self.matches(path)
+    }
 }
 
 /// What a path met.
@@ -260,7 +269,10 @@ impl Index {
         self.globs.iter().filter(move |glob| {
             let looser = |level: Level| level > glob.level;
             let globs = |here: &Here| here.globs.iter().any(|at| looser(self.globs[*at].level));
-            let place = |here: &Here| here.place.is_some_and(|at| looser(places[at].level));
+            let place = |here: &Here| {
+                let places = here.place.map(|at| &places[at]);
+                places.is_some_and(|place| looser(place.level) && glob.concerns(&place.path))
+            };
             looser(self.lookup(places, &glob.base).level)
                 || self.tree.along(&glob.base).any(globs)
                 || self

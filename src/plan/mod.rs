@@ -84,6 +84,8 @@ pub struct PlannedRule {
     pub level: Level,
     /// Why, in the policy's words.
     pub why: Option<Text>,
+    /// How the policy knows.
+    pub source: Option<Text>,
     /// The name of the policy that holds the rule: `pi`, or a file.
     pub policy: Text,
     /// Where it is written.
@@ -269,6 +271,7 @@ impl Plan {
                     pattern: Pattern::Path(Template(vec![Part::Text(path)])),
                     level: place.level,
                     why: planned.why.clone(),
+                    source: planned.source.clone(),
                     policy: planned.policy.clone(),
                     origin: planned.origin.clone(),
                     firmness: planned.firmness,

@@ -249,6 +249,7 @@ impl<'h> Draft<'h> {
             shown,
             level: rule.level,
             why: rule.why.clone(),
+            source: rule.source.clone(),
             policy: rule.policy.clone(),
             origin: rule.origin.clone(),
             effect,
@@ -344,6 +345,7 @@ impl<'h> Draft<'h> {
                 shown: self.show(binary),
                 level: Level::ReadOnly,
                 why: Some(Text::Borrowed("the running guard")),
+                source: None,
                 policy: Text::Borrowed(shipped::BUILT_IN),
                 origin: Origin {
                     file: Text::Borrowed(shipped::BUILT_IN),

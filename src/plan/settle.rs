@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use super::expand::Trust;
 use super::index::{GlobRule, Reach};
 use super::resolve::{Asked, Candidate, Draft, GlobCandidate};
+use super::walk::Seen;
 use super::{Effect, Place, PlanError, PlannedRule, RuleId, Via};
-use crate::policy::Level;
+use crate::policy::{Level, Part};
 
+/// Why a rule does nothing where nothing is to be kept.
+const IDLE: &str = "nothing is there, and what a run makes is its own";
 /// Why a rule does nothing that says what another one says.
 const SAME: &str = "another rule says the same";
 
@@ -29,7 +32,7 @@ impl Draft<'_> {
     /// surroundings, the stricter first.
     pub(super) fn settle(&mut self, asked: Asked) -> Result<(), PlanError> {
         let certain = |c: &Candidate| c.trust == Trust::Author || c.place.level == Level::ReadOnly;
-        let (mut first, mut second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
+        let (mut first, second): (Vec<_>, Vec<_>) = asked.places.into_iter().partition(certain);
         // Of equals the author's is the one that the others are measured against.
         first.sort_by_key(|candidate| candidate.trust != Trust::Author);
         let mut added = Vec::new();
@@ -54,8 +57,21 @@ impl Draft<'_> {
         for glob in globs {
             self.settle_glob(glob)?;
         }
-        second.sort_by_key(|candidate| candidate.place.level);
-        for candidate in second {
+        self.settle_by_surroundings(second)
+    }
+
+    /// What depends on the surroundings, the stricter first.
+    fn settle_by_surroundings(&mut self, mut asked: Vec<Candidate>) -> Result<(), PlanError> {
+        asked.sort_by_key(|candidate| candidate.place.level);
+        // Those that may have nothing to say wait until it is known what surrounds them.
+        let (late, mut asked): (Vec<_>, Vec<_>) =
+            asked.into_iter().partition(|c| self.is_for_old_files(c));
+        asked.extend(late);
+        for candidate in asked {
+            if self.is_idle(&candidate)? {
+                self.rules[candidate.place.rule.0].effect = Effect::Nothing(IDLE.to_owned());
+                continue;
+            }
             if self.says_nothing_new(&candidate.place) {
                 self.rules[candidate.place.rule.0].effect = Effect::Nothing(SAME.to_owned());
                 continue;
@@ -66,7 +82,9 @@ impl Draft<'_> {
             {
                 // Folders of settings are often links, and what is not there is not missed.
                 Some(why)
-                    if candidate.trust == Trust::Link && candidate.place.identity.is_none() =>
+                    if candidate.place.identity.is_none()
+                        && (candidate.trust == Trust::Link
+                            || self.is_for_old_files(&candidate)) =>
                 {
                     self.rules[candidate.place.rule.0].effect = Effect::Ignored(why);
                 }
@@ -98,6 +116,21 @@ impl Draft<'_> {
             self.places[index] = place.clone();
         }
         self.place(place).or(shown)
+    }
+
+    /// Whether a rule for something in the workspace is only about what was there before the run.
+    fn is_for_old_files(&self, candidate: &Candidate) -> bool {
+        let rule = &self.rules[candidate.place.rule.0];
+        candidate.place.level == Level::AddOnly && rule.lead == Some(Part::Workspace)
+    }
+
+    /// Whether such a rule has nothing to keep, in a workspace that is open anyway. It would change nothing but who does the
+    /// work: beside a stricter entry the wall cannot grant a whole folder, so whoever has no such file would pay for it.
+    fn is_idle(&mut self, candidate: &Candidate) -> Result<bool, PlanError> {
+        let path = &candidate.place.path;
+        Ok(self.is_for_old_files(candidate)
+            && self.walker.look(path)? == Seen::Missing
+            && self.index.lookup(&self.places, path).level == Level::Writable)
     }
 
     /// Whether another rule asked for the same path at a level as loose, with or without success: a variable that names

@@ -185,6 +185,8 @@ impl WireRule {
             shown: self.shown,
             level: self.level,
             why: self.why,
+            // Only who reads the policy asks for it.
+            source: None,
             policy: self.policy,
             origin: self.origin,
             effect: Effect::Holds,

@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn names_and_files_that_do_not_exist() {
         assert_eq!(
-            load("gemini").unwrap_err().to_string(),
-            "unknown policy \"gemini\"; known are default, ci, test, strict, agents, agents-closed, \
-             caches, credentials, pi, claude-code, codex, opencode, omp \
-             (a file needs a \"/\" in its path or the ending .toml)"
+            load("kubernetes").unwrap_err().to_string(),
+            "unknown policy \"kubernetes\"; known are default, ci, test, strict, agents, agents-closed, \
+             caches, credentials, pi, claude-code, codex, opencode, omp, gemini, qwen, copilot, cline, hermes, droid, \
+             aider, crush, goose, cursor, amp, qoder, rivumi (a file needs a \"/\" in its path or the ending .toml)"
         );
         assert!(
             load("opncode")

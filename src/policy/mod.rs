@@ -176,6 +176,8 @@ pub struct Rule {
     pub level: Level,
     /// Why, in the policy's words.
     pub why: Option<Text>,
+    /// How the policy knows: a program that was watched, a file of its source, its documentation.
+    pub source: Option<Text>,
     /// The name of the policy that holds the rule: `pi`, or a file.
     pub policy: Text,
     /// Where it is written.

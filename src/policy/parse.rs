@@ -18,8 +18,9 @@ pub use included::shipped_policy;
 use included::{Seen, Strictest, include};
 
 /// The keys of a policy.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "version",
+    "source",
     "include",
     "default",
     "fail-on-attempt",
@@ -27,7 +28,7 @@ const KEYS: [&str; 6] = [
     "paths",
 ];
 /// The keys of a path's table.
-const PATH_KEYS: [&str; 2] = ["level", "why"];
+const PATH_KEYS: [&str; 3] = ["level", "why", "source"];
 
 /// Parses the text of a policy file, including the shipped policies that it names.
 ///
@@ -52,6 +53,13 @@ struct Parser<'a> {
     file: &'a str,
 }
 
+/// What a rule says of its path.
+struct Said {
+    level: Level,
+    why: Option<Text>,
+    source: Option<Text>,
+}
+
 /// The values of the top level, before the rules.
 #[derive(Default)]
 struct Head {
@@ -60,6 +68,7 @@ struct Head {
     include: Vec<(String, Range<usize>)>,
     record: Option<Recording>,
     also: Vec<Destination>,
+    source: Option<Text>,
     rules: Vec<Rule>,
     versions: usize,
 }
@@ -74,6 +83,10 @@ impl Parser<'_> {
         let mut head = Head::default();
         for (key, value) in in_order(table.get_ref()) {
             self.key(&mut head, key, value)?;
+        }
+        let default = head.source.take();
+        for rule in head.rules.iter_mut().filter(|rule| rule.source.is_none()) {
+            rule.source.clone_from(&default);
         }
         if head.versions == 0 {
             return Err(self.error(0, Problem::MissingVersion));
@@ -117,6 +130,10 @@ impl Parser<'_> {
             "version" => {
                 head.versions += 1;
                 self.version(value)
+            }
+            "source" => {
+                head.source = Some(self.string("source", value)?);
+                Ok(())
             }
             "include" => {
                 head.include = self.include(value)?;
@@ -212,9 +229,13 @@ impl Parser<'_> {
             };
             self.error(self.inside(&key.span(), text, fault.offset), problem.into())
         })?;
-        let (level, why) = match value.get_ref() {
+        let said = match value.get_ref() {
             DeValue::Table(table) => self.rule_table(text, table, value)?,
-            DeValue::String(_) => (self.level(text, value)?, None),
+            DeValue::String(_) => Said {
+                level: self.level(text, value)?,
+                why: None,
+                source: None,
+            },
             _ => return Err(self.wrong(text, "a level or a table of level and why", value)),
         };
         let (line, column) = self.place(key.span().start);
@@ -222,8 +243,9 @@ impl Parser<'_> {
         Ok(Rule {
             text: Text::Owned(text.to_owned()),
             pattern,
-            level,
-            why: why.map(Text::Owned),
+            level: said.level,
+            why: said.why,
+            source: said.source,
             policy: file(),
             origin: Origin {
                 file: file(),
@@ -234,30 +256,32 @@ impl Parser<'_> {
         })
     }
 
-    /// `{ level = "...", why = "..." }`.
+    /// `{ level = "...", why = "...", source = "..." }`.
     fn rule_table(
         &self,
         path: &str,
         table: &DeTable<'_>,
         whole: &Value<'_>,
-    ) -> Result<(Level, Option<String>), PolicyError> {
-        let mut level = None;
-        let mut why = None;
+    ) -> Result<Said, PolicyError> {
+        let (mut level, mut why, mut source) = (None, None, None);
         for (key, value) in in_order(table) {
             match key.get_ref().as_ref() {
                 "level" => level = Some(self.level("level", value)?),
-                "why" => {
-                    let text = value
-                        .get_ref()
-                        .as_str()
-                        .ok_or_else(|| self.wrong("why", "a string", value))?;
-                    why = Some(text.to_owned());
-                }
+                "why" => why = Some(self.string("why", value)?),
+                "source" => source = Some(self.string("source", value)?),
                 other => return Err(self.unknown_key(other, &PATH_KEYS, key)),
             }
         }
         let missing = || self.error(whole.span().start, Problem::MissingLevel(path.to_owned()));
-        Ok((level.ok_or_else(missing)?, why))
+        let level = level.ok_or_else(missing)?;
+        Ok(Said { level, why, source })
+    }
+
+    /// A string that stands for itself.
+    fn string(&self, key: &str, value: &Value<'_>) -> Result<Text, PolicyError> {
+        let text = value.get_ref().as_str();
+        let text = text.ok_or_else(|| self.wrong(key, "a string", value))?;
+        Ok(Text::Owned(text.to_owned()))
     }
 
     /// The byte of the text where a character of a key stands; the key's start where its text holds escapes.

@@ -4,7 +4,7 @@
 use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template, Text};
 
 /// The name of each shipped policy: `policies/NAME.toml`.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 26] = [
     "default",
     "ci",
     "test",
@@ -18,6 +18,19 @@ const NAMES: [&str; 13] = [
     "codex",
     "opencode",
     "omp",
+    "gemini",
+    "qwen",
+    "copilot",
+    "cline",
+    "hermes",
+    "droid",
+    "aider",
+    "crush",
+    "goose",
+    "cursor",
+    "amp",
+    "qoder",
+    "rivumi",
 ];
 
 /// What [`Rule::policy`] and [`Origin::file`] say for rules that no file holds.
@@ -35,6 +48,8 @@ pub(super) struct Table {
     pub(super) name: &'static str,
     /// What [`Origin::file`] says of its rules.
     pub(super) file: &'static str,
+    /// Its `source`, for the rules that have none of their own.
+    pub(super) source: Option<&'static str>,
     /// Its `default`.
     pub(super) default: Option<Level>,
     /// Its `fail-on-attempt`.
@@ -53,6 +68,8 @@ pub(super) struct Line {
     pub(super) level: Level,
     /// Why.
     pub(super) why: Option<&'static str>,
+    /// How the policy knows.
+    pub(super) source: Option<&'static str>,
     /// Line, from 1.
     pub(super) line: usize,
     /// Column in characters, from 1.
@@ -138,6 +155,7 @@ fn built_in_rule(
         pattern: Pattern::Path(Template(parts)),
         level,
         why: Some(Text::Borrowed(why)),
+        source: None,
         policy: Text::Borrowed(BUILT_IN),
         origin: Origin {
             file: Text::Borrowed(BUILT_IN),

@@ -41,6 +41,7 @@ struct Decider {
     policy: String,
     origin: Option<Origin>,
     why: Option<String>,
+    source: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -110,6 +111,7 @@ fn decider(plan: &Plan, id: RuleId) -> Decider {
         policy: rule.policy.clone().into_owned(),
         origin: Some(rule.origin.clone()),
         why: rule.why.clone().map(Text::into_owned),
+        source: rule.source.clone().map(Text::into_owned),
     }
 }
 
@@ -121,6 +123,7 @@ fn default(plan: &Plan, level: Level) -> Decider {
         policy: plan.policy.clone(),
         origin: None,
         why: None,
+        source: None,
     }
 }
 
@@ -174,7 +177,7 @@ mod tests {
     fn an_object_has_this_shape() {
         let machine = Machine::new(&["a"]);
         let plan = machine.plan(
-            "version = 1\n[paths]\n\"~/a\" = { level = \"add-only\", why = \"x\" }\n\"**/*.key\" = \"read-only\"\n",
+            "version = 1\n[paths]\n\"~/a\" = { level = \"add-only\", why = \"x\" }\n\"**/*.key\" = { level = \"read-only\", source = \"a book\" }\n",
         );
         let of = |name: &str| -> serde_json::Value {
             let explanation = plan.explain(&machine.home().join(name)).unwrap();
@@ -192,11 +195,11 @@ mod tests {
                 "level": "read-only",
                 "rule": {
                     "kind": "glob", "path": "**/*.key", "level": "read-only", "policy": "p.toml",
-                    "origin": origin(4), "why": null,
+                    "origin": origin(4), "why": null, "source": "a book",
                 },
                 "over": {
                     "kind": "path", "path": "~/a", "level": "add-only", "policy": "p.toml",
-                    "origin": origin(3), "why": "x", "specificity": "less",
+                    "origin": origin(3), "why": "x", "source": null, "specificity": "less",
                 },
                 "columns": {
                     "make_new_entries": { "allowed": "no", "by": "kernel-and-supervisor" },

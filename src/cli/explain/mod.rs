@@ -18,7 +18,7 @@ supervisor is dead; \"the supervisor\" is guard's own process, which refuses fir
 cannot tell what is allowed from what is not, the supervisor does what is allowed for the command.
 
 --json prints one object a line for each path: `version` is 1; `asked` and `path`, `now` (file, directory, nothing, hidden), \
-`level`; `rule` (what decided: `kind` is path, glob or default; `path`, `level`, `policy`, `origin`, `why`), `over` \
+`level`; `rule` (what decided: `kind` is path, glob or default; `path`, `level`, `policy`, `origin`, `why`, `source`), `over` \
 (what would hold without it, or null); `columns`, each with `allowed` (yes, no, or none where there is nothing to ask it \
 of) and `by` (kernel, supervisor, kernel-and-supervisor, or null); `concerns`, the columns that are about the path \
 itself; `keeps_name_for`; `notes`. A later version may add keys.";

@@ -25,7 +25,11 @@ pub fn text(plan: &Plan, explanation: &Explanation) -> String {
     let level = explanation.standing.level;
     let mut lines = vec![heading, labelled("level", level.name())];
     match explanation.rule {
-        Some(id) => lines.push(labelled("rule", &rule(plan, id))),
+        Some(id) => {
+            lines.push(labelled("rule", &rule(plan, id)));
+            let source = plan.rule(id).source.as_deref();
+            lines.extend(source.map(|source| labelled("source", &visible(source))));
+        }
         None => lines.push(labelled("rule", &format!("none: {}", default(plan, level)))),
     }
     if let Some(beaten) = explanation.beaten {

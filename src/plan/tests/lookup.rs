@@ -87,6 +87,14 @@ fn strict_globs() {
         "in the hole"
     );
     assert!(!strict("'~' = 'read-only'\n'~/**/*.key' = 'add-only'"));
+    let beside = |glob: &str, open: &str| {
+        strict(&format!(
+            "'~/a' = 'read-only'\n'~/a/{glob}' = 'add-only'\n'~/a/{open}' = 'writable'"
+        ))
+    };
+    assert!(!beside("*.lock", "logs") && !beside("*.lock", "x.lock/logs"));
+    assert!(beside("*.lock", "x.lock"), "the stricter of equals");
+    assert!(beside("*", "logs") && beside("**/*.lock", "logs") && beside("logs/*.lock", "logs"));
     assert!(!strict("'**/*.key' = 'writable'"));
     assert!(!strict("'~/a' = 'read-only'"));
     let plan = world.plan("'~/p/**/*.key' = 'read-only'");

@@ -1,5 +1,7 @@
 //! The shipped policies, against a made-up home.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::plan::expand::{Expansion, expand};
 use crate::policy::discover::load;
@@ -32,6 +34,55 @@ impl World {
         }
         assert!(plan.notices.is_empty(), "{:?}", plan.notices);
     }
+}
+
+/// The policies of agents: those that `agents` includes.
+fn agents() -> BTreeSet<String> {
+    let rules = load("agents").unwrap().rules.into_iter();
+    rules.map(|rule| rule.policy.into_owned()).collect()
+}
+
+#[test]
+fn every_rule_of_every_agent_says_why_and_how_it_is_known() {
+    assert_eq!(agents().len(), 18);
+    for rule in load("agents").unwrap().rules {
+        let said = |text: &Option<Text>| text.as_ref().is_some_and(|text| text.len() > 4);
+        let place = format!("{} ({})", rule.text, rule.origin);
+        assert!(said(&rule.why) && said(&rule.source), "{place}");
+    }
+    let named = load("pi").unwrap().rules.into_iter();
+    let sources: BTreeSet<_> = named.map(|rule| rule.source).collect();
+    assert!(sources.len() > 1, "a rule's own source counts: {sources:?}");
+}
+
+#[test]
+fn what_agents_keep_in_the_workspace_counts_where_it_is() {
+    let mut world = World::new();
+    world.repository();
+    let none = world.shipped("default");
+    let holds = |plan: &Plan| {
+        let wanted = |rule: &&PlannedRule| {
+            rule.effect == Effect::Holds && rule.shown.starts_with("~/proj/.")
+        };
+        plan.rules.iter().filter(wanted).count()
+    };
+    assert_eq!(holds(&none), 0, "the wall grants the workspace as a whole");
+    world.file("~/proj/.aider.chat.history.md", "");
+    world.file("~/proj/.crush/crush.db", "");
+    let some = world.shipped("default");
+    let table = "
+        add-only: ~/proj/.aider.chat.history.md, ~/proj/.crush/crush.db
+        writable: ~/proj, ~/proj/x, ~/proj/.crush, ~/proj/.crush/logs/x, ~/proj/.aider.input.history, ~/proj/.crush/crush.db-wal
+    ";
+    world.expect(&some, table);
+    assert_eq!(holds(&some), 2);
+    assert!(some.keeps(&world.path("~/proj/.crush")));
+    // In a home that loses nothing they count before they are there, and so do they behind what cannot be looked at.
+    let policy = "'~' = 'no-delete'\n'${workspace}' = 'no-delete'\n'${workspace}/x' = 'add-only'";
+    assert_eq!(
+        world.plan(policy).level(&world.path("~/proj/x")),
+        Level::AddOnly
+    );
 }
 
 /// What `default` says of a home with a repository in ~/proj.
@@ -67,6 +118,10 @@ add-only: ~/.claude/history.jsonl.lock, ~/.claude.json.lock, ~/.codex/sessions/2
 add-only: ~/.codex/state_5.sqlite-wal, ~/.codex/state_5.sqlite-shm, ~/.local/share/opencode/opencode.db-wal, ~/.local/share/opencode/storage/x
 add-only: ~/.local/share/opencode/opencode.db-shm, ~/.local/state/opencode/locks/x.lock, ~/.omp/agent/sessions/x, ~/.omp/profiles/p/agent/sessions/x
 add-only: ~/.omp/agent/agent.db-wal, ~/.omp/profiles/p/agent/agent.db-shm, ~/.gnupg, ~/.gnupg/pubring.kbx
+read-only: ~/.gemini/oauth_creds.json, ~/.qwen/settings.json, ~/.copilot/config.json, ~/.cline/data/settings/providers.json, ~/.hermes/state.db
+read-only: ~/.factory/auth.v2.key, ~/.aider/oauth-keys.env, ~/.local/share/crush/crush.json, ~/.config/goose/secrets.yaml, ~/.cursor/mcp.json
+read-only: ~/.local/share/amp/secrets.json, ~/.qoder/.auth/x, ~/.config/rivumi/x
+writable: ~/proj/.aider.chat.history.md, ~/proj/.crush, ~/proj/.crush/crush.db, ~/proj/.env, ~/.cline/worktrees/x, ~/.codex/worktrees/x
 add-only: ~/.config/chromium/Local State, ~/.mozilla/firefox/profiles.ini
 ";
 
@@ -150,7 +205,7 @@ fn strict_opens_the_workspace_temporary_folders_and_caches_only() {
     assert!(!plan.rules.iter().any(|rule| opened(&rule)));
     // Whatever the default closes, no workspace there opens.
     let named = world.shipped("default");
-    for root in ["pi", "claude-code", "codex", "opencode", "omp"] {
+    for root in agents() {
         for place in &named.places {
             let rule = named.rule(place.rule);
             if rule.policy == root
@@ -173,7 +228,7 @@ fn strict_opens_the_workspace_temporary_folders_and_caches_only() {
 }
 
 /// Variables that name the place that holds without them, as login scripts set them.
-const USUAL: [(&str, &str); 26] = [
+const USUAL: [(&str, &str); 43] = [
     ("XDG_CACHE_HOME", "~/.cache"),
     ("XDG_CONFIG_HOME", "~/.config"),
     ("XDG_DATA_HOME", "~/.local/share"),
@@ -200,6 +255,23 @@ const USUAL: [(&str, &str); 26] = [
     ("PI_CODING_AGENT_DIR", "~/.pi/agent"),
     ("PI_CODING_AGENT_SESSION_DIR", "~/.pi/agent/sessions"),
     ("PI_CONFIG_DIR", ".omp"),
+    ("CODEX_SQLITE_HOME", "~/.codex"),
+    ("GEMINI_CLI_HOME", "~"),
+    ("QWEN_HOME", "~/.qwen"),
+    ("QWEN_RUNTIME_DIR", "~/.qwen"),
+    ("QWEN_CODE_PROJECT_DIR", "~/.qwen/projects/-proj"),
+    ("COPILOT_HOME", "~/.copilot"),
+    ("COPILOT_CACHE_HOME", "~/.cache/copilot"),
+    ("CLINE_DIR", "~/.cline"),
+    ("CLINE_DATA_DIR", "~/.cline/data"),
+    ("CLINE_DB_DATA_DIR", "~/.cline/data/db"),
+    ("CLINE_SESSION_DATA_DIR", "~/.cline/data/sessions"),
+    ("HERMES_HOME", "~/.hermes"),
+    ("FACTORY_HOME_OVERRIDE", "~"),
+    ("CRUSH_GLOBAL_CONFIG", "~/.config/crush"),
+    ("CRUSH_GLOBAL_DATA", "~/.local/share/crush"),
+    ("CURSOR_CONFIG_DIR", "~/.config/cursor"),
+    ("QODER_CLI_HOME", "~"),
 ];
 
 #[test]
@@ -279,7 +351,7 @@ fn every_variable_of_every_rule_moves_its_level() {
     // One that is a name, not a path, has its turn afterwards.
     let (names, paths): (Vec<_>, Vec<_>) =
         rules.partition(|(rule, ..)| rule.text.starts_with("~/"));
-    assert!(names.len() >= 3 && paths.len() > 250, "{}", paths.len());
+    assert!(names.len() >= 3 && paths.len() > 400, "{}", paths.len());
     for (_, _, name) in &paths {
         world.set(name, world.path(&format!("~/moved/{name}")));
     }
@@ -333,11 +405,17 @@ fn every_variable_of_every_rule_moves_its_level() {
 fn sample(tail: &str) -> &'static str {
     match tail {
         "*.lock" | "{*.lock,.#lk*,S.*}" => "x.lock/x",
+        "*.{lock,pending}" => "x.pending/x",
+        "projects.json.*" => "projects.json.1.tmp",
+        "background-*.json" => "background-1.json",
+        "hub-*" => "hub-1",
+        "*/sessions" => "p/sessions/x",
+        "*/state.db-{wal,shm,journal}" => "p/state.db-wal",
+        "*/agent/{sessions,blobs,terminal-sessions}" => "p/agent/blobs/x",
+        "**/{sessions,blobs,terminal-sessions}" => "p/sessions/x",
         "*.sqlite-{wal,shm,journal}" => "x.sqlite-wal",
         "*.db-{wal,shm,journal}" | "**/*.db-{wal,shm,journal}" => "x.db-shm",
         "**/*.{lock,db-wal,db-shm,db-journal}" => "a/x.lock",
-        "*/agent/sessions" => "p/agent/sessions/x",
-        "**/sessions" => "p/sessions/x",
         "Profile *" => "Profile 1/x",
         "*.default*" => "a.default-release/x",
         other => panic!("no sample for {other}"),

@@ -88,6 +88,7 @@ fn rule(table: &'static Table, line: &'static Line) -> Result<Rule, Fault> {
         pattern: Pattern::shipped(line.path)?,
         level: line.level,
         why: line.why.map(Text::Borrowed),
+        source: line.source.or(table.source).map(Text::Borrowed),
         policy: Text::Borrowed(table.name),
         origin: Origin {
             file: Text::Borrowed(table.file),

@@ -11,13 +11,14 @@ fn error(text: &str) -> String {
 fn the_whole_language() {
     let text = r#"
         version = 1
+        source = "a book"
         include = ["codex"]
         default = "no-delete"
         fail-on-attempt = true
         record = { keep-runs = 20, list-attempts = 100, also = ["journald", "otlp"] }
         [paths]
         "~/b" = "add-only"
-        "~/a" = { level = "read-only", why = "keys" }
+        "~/a" = { level = "read-only", why = "keys", source = "seen" }
         "**/*.keystore" = "read-only"
         "${workspace}" = "writable"
     "#;
@@ -49,11 +50,17 @@ fn the_whole_language() {
     ];
     assert_eq!(own, expected, "in the order of the text");
     assert_eq!(policy.rules[1].why.as_deref(), Some("keys"));
+    let source = |at: usize| policy.rules[at].source.as_deref();
+    assert_eq!((source(0), source(1)), (Some("a book"), Some("seen")));
+    assert!(
+        source(4).is_some_and(|source| source.starts_with("codex ")),
+        "an included policy has its own"
+    );
     assert_eq!(
         policy.rules[1].origin,
         Origin {
             file: "my.toml".into(),
-            line: 9,
+            line: 10,
             column: 9
         }
     );
@@ -108,6 +115,14 @@ fn every_error_has_its_place_and_the_nearest_word() {
         (
             path("\"/a\" = { level = \"writable\", why = 1 }"),
             "3:36: \"why\" must be a string, not integer",
+        ),
+        (
+            path("\"/a\" = { level = \"writable\", source = 1 }"),
+            "3:39: \"source\" must be a string, not integer",
+        ),
+        (
+            "version = 1\nsource = 1".into(),
+            "2:10: \"source\" must be a string, not integer",
         ),
         (
             path("\"/ä/$HOME\" = \"writable\""),
