@@ -58,18 +58,38 @@ impl Matcher {
     }
 }
 
-/// Whether a path begins and ends with what the wildcards have before the first and after the last special character.
-/// What matches does, so this spares compiling most of them.
+/// The characters that do not stand for themselves.
+const SPECIAL: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+
+/// Whether a path begins and ends with what the wildcards have before the first and after the last special character, or in
+/// one of the alternatives at their end. What matches does, so this spares compiling most of them.
 fn could_match(wildcards: &str, path: &OsStr) -> bool {
-    let special = ['*', '?', '[', ']', '{', '}', '\\'];
-    let (start, end) = match (wildcards.find(special), wildcards.rfind(special)) {
-        (Some(first), Some(last)) => (&wildcards[..first], &wildcards[last + 1..]),
-        _ => (wildcards, wildcards),
-    };
-    // `**` between two slashes, before one or after one matches nothing as well, with one slash less.
-    let (start, end) = (start.trim_end_matches('/'), end.trim_start_matches('/'));
+    // A backslash takes the meaning from what comes next.
+    if wildcards.contains('\\') {
+        return true;
+    }
     let path = path.as_bytes();
-    path.starts_with(start.as_bytes()) && path.ends_with(end.as_bytes())
+    let start = wildcards
+        .find(SPECIAL)
+        .map_or(wildcards, |at| &wildcards[..at]);
+    // `**` before or after a slash matches nothing as well, without that slash.
+    if !path.starts_with(start.trim_end_matches('/').as_bytes()) {
+        return false;
+    }
+    let ends = |before: &str, path: &[u8]| {
+        let end = before.rfind(SPECIAL).map_or(before, |at| &before[at + 1..]);
+        path.ends_with(end.trim_start_matches('/').as_bytes())
+    };
+    let last = wildcards
+        .strip_suffix('}')
+        .and_then(|rest| rest.rsplit_once('{'));
+    match last.filter(|(_, alternatives)| !alternatives.contains(SPECIAL)) {
+        Some((before, alternatives)) => alternatives.split(',').any(|end| {
+            let rest = path.strip_suffix(end.as_bytes());
+            rest.is_some_and(|rest| ends(before, rest))
+        }),
+        None => ends(wildcards, path),
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +108,9 @@ mod tests {
         assert!(could("Profile *", "Profile 1") && !could("Profile *", "Default"));
         assert!(could("**/sessions", "sessions") && could("**/sessions", "a/sessions"));
         assert!(!could("a/**/b", "a/c") && could("a/**/b", "a/b"));
-        assert!(could("x{a,b}", "xa") && !could("x{a,b}", "ya"));
+        assert!(could("x{a,b}", "xa") && !could("x{a,b}", "ya") && !could("x{a,b}", "xc"));
+        assert!(could("*.db-{wal,shm}", "a.db-wal") && !could("*.db-{wal,shm}", "a.db"));
+        assert!(could("**/{a,b}", "a") && !could("**/*.{a,b}", "x/c"));
         assert!(could("plain", "plain") && !could("plain", "other"));
     }
 
@@ -96,7 +118,7 @@ mod tests {
     fn what_does_not_compile_opens_nothing() {
         let broken = |level| Matcher::new(Text::Borrowed("{a"), level).is_match("x");
         assert!(compile("{a").is_err());
-        assert!(!broken(Level::Writable) && !could("{a", "x"));
+        assert!(!broken(Level::Writable));
         assert!(Matcher::new(Text::Borrowed("{"), Level::ReadOnly).is_match("x"));
         assert!(!Matcher::new(Text::Borrowed("{"), Level::Writable).is_match("x"));
     }
@@ -106,8 +128,8 @@ mod tests {
 
         #[test]
         fn what_matches_is_never_passed_over(
-            wildcards in r"([ab./,!-]|\*|\*\*/|/\*\*|\?|\[[ab!\]]+\]|\{[ab,]+\}|\\[*a/]){1,6}",
-            path in r"[ab./*,\[\]]{1,6}",
+            wildcards in r"([ab./,!-]|\*|\*\*/|/\*\*|\?|\[[ab!\]]+\]|\{[ab,]+\}|\\[*a/{}]|\{|\}|,){1,8}",
+            path in r"[ab./*,\[\]{}]{1,6}",
         ) {
             if let Ok(glob) = compile(&wildcards) {
                 let matches = glob.compile_matcher().is_match(&path);
