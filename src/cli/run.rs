@@ -13,7 +13,7 @@ use super::{EXIT_GUARD, RunArgs, policies, say, surroundings, usage};
 use crate::launch::{self, Effort, Request};
 use crate::plan::Plan;
 use crate::policy::{Level, OnAttempt};
-use crate::record::{ARGUMENT_BYTES, Header, Journal, Text, VERSION, shorten};
+use crate::record::{self, ARGUMENT_BYTES, Header, Journal, Text, VERSION, shorten};
 
 /// Runs a command. Returns guard's exit status.
 pub fn main(arguments: &RunArgs) -> i32 {
@@ -65,11 +65,9 @@ pub fn main(arguments: &RunArgs) -> i32 {
         Err(error) => return refuse(&chain(&error), EXIT_GUARD),
     };
     let github = Github::detect(&may_change);
-    let mut journal = Journal::new(
-        runs,
-        header(&loaded.plan, &arguments.command, effort),
-        loaded.record,
-    );
+    let header = header(&loaded.plan, &arguments.command, effort);
+    let run = header.id().to_owned();
+    let mut journal = Journal::new(runs, header, loaded.record);
     if let Some(forwarding) = &forwarding {
         journal.tell(forwarding.told());
     }
@@ -95,6 +93,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
     let request = Request {
         plan: loaded.plan,
         command: arguments.command.clone(),
+        run,
         effort,
         workspace: loaded.workspace,
     };
@@ -127,7 +126,7 @@ fn header(plan: &Plan, command: &[OsString], effort: Effort) -> Header {
     Header {
         version: VERSION,
         run: String::new(),
-        token: String::new(),
+        token: record::token(),
         time: Timestamp::now(),
         argv,
         cwd: std::env::current_dir()

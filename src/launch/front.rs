@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signalfd::{SignalFd, siginfo};
 
+use super::environment::Environment;
 use super::message::Message;
 use super::sandbox::Sandbox;
 use super::supervisor::{Run, supervise};
@@ -33,6 +34,7 @@ pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchE
     let (ours, theirs) = process::socket_pair().doing("make a socket pair")?;
     let run = Run {
         command,
+        environment: Environment::of_the_caller(&request.run),
         plan: request.plan,
         sandbox,
         effort: request.effort,

@@ -9,6 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use super::environment::ACTIVE;
 use crate::plan::Plan;
 use crate::record::Attempt;
 use crate::supervise::mark::Mark;
@@ -16,9 +17,6 @@ use crate::supervise::owned::Owned;
 use crate::supervise::territory::Territory;
 use crate::supervise::{Supervisor, Voice, is_descendant};
 use crate::sys::process;
-
-/// By this name a command can tell that it is guarded, and an inner guard finds the outer one.
-pub const VARIABLE: &str = "GUARD_ACTIVE";
 
 /// Longest plan that is taken, bytes.
 const MOST: u64 = 8 << 20;
@@ -139,7 +137,7 @@ impl Outer {
     /// Finds the guard that this process runs in, if it runs in one that can be reached.
     #[must_use]
     pub fn find() -> Option<Self> {
-        let name = std::env::var(VARIABLE).ok()?;
+        let name = std::env::var(ACTIVE).ok()?;
         let stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).ok()?).ok()?;
         // Whoever listens there has to be above this process, or it is not the supervisor of its calls.
         let listener = process::peer(stream.as_fd()).ok()?;

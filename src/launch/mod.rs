@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod environment;
 mod events;
 mod front;
 mod inner;
@@ -55,6 +56,8 @@ pub struct Request {
     pub plan: Plan,
     /// Program and arguments.
     pub command: Vec<OsString>,
+    /// The id of the run, for the command's environment.
+    pub run: String,
     /// What to do where not all of it can be enforced.
     pub effort: Effort,
     /// Finds the workspace of a command that goes to one; none where there is one already.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Sender};
 
 use nix::sys::signal::SigSet;
 
+use super::environment::Environment;
 use super::events::{Event, no_thread, notice, sink, start_observer};
 use super::front::{Streams, give_up_streams};
 use super::inner::{Door, Outer};
@@ -33,6 +34,8 @@ use crate::sys::{process, signal};
 pub struct Run {
     /// Program and arguments.
     pub command: Vec<CString>,
+    /// What it finds in its environment.
+    pub environment: Environment,
     /// What is protected.
     pub plan: Plan,
     /// Wall and filter.
@@ -78,6 +81,7 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
     let (ours, theirs) = process::socket_pair().doing("make a socket pair")?;
     let Run {
         command,
+        mut environment,
         plan,
         sandbox,
         effort,
@@ -100,10 +104,12 @@ fn try_supervise(run: Run, front: BorrowedFd<'_>) -> Result<(), Ending> {
         door = Door::open()
             .map_err(|error| tracing::warn!(%error, "no guard can run inside"))
             .ok();
-        Answering::Own(sandbox.filter, door.as_ref().map(|door| door.name.clone()))
+        environment.mark(door.as_ref().map(|door| door.name.as_str()));
+        Answering::Own(sandbox.filter)
     };
     let becoming = Becoming {
         command,
+        environment,
         wall: sandbox.wall,
         answering,
         privileges: sandbox.privileges,

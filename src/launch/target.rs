@@ -2,11 +2,10 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 
 use nix::sys::signal::{SigSet, Signal};
 
-use super::inner::VARIABLE;
+use super::environment::Environment;
 use super::message::{Layer, Message};
 use super::{Effort, advice};
 use crate::sys::seccomp::{self, Instruction};
@@ -15,9 +14,8 @@ use crate::wall::{NewPrivileges, Wall};
 
 /// Who answers a target's calls.
 pub enum Answering {
-    /// The supervisor that has just forked it, by this filter (or why the kernel will not take it); inner guards find it
-    /// under the name.
-    Own(Result<Vec<Instruction>, Errno>, Option<String>),
+    /// The supervisor that has just forked it, by this filter (or why the kernel will not take it).
+    Own(Result<Vec<Instruction>, Errno>),
     /// The supervisor of the guard that this one runs in.
     Outer,
 }
@@ -26,6 +24,8 @@ pub enum Answering {
 pub struct Becoming {
     /// Program and arguments.
     pub command: Vec<CString>,
+    /// What it finds in its environment.
+    pub environment: Environment,
     /// The wall.
     pub wall: Option<Wall>,
     /// Who answers its calls.
@@ -71,7 +71,6 @@ impl Becoming {
         {
             missing(Layer::Wall, advice::with_causes(&error))?;
         }
-        let environment = environment(&self.answering);
         match self.answering.install() {
             Ok(None) => Message::Ready.send(supervisor),
             Ok(Some(listener)) => {
@@ -96,10 +95,12 @@ impl Becoming {
         }
         signal::set_mask(&self.mask)
             .map_err(|errno| Message::Failed(format!("cannot restore the signal mask: {errno}")))?;
-        Err(match process::execute(&self.command, &environment) {
-            Errno::ENOENT | Errno::ENOTDIR => Message::NotFound,
-            errno => Message::NotExecutable(errno as i32),
-        })
+        Err(
+            match process::execute(&self.command, self.environment.words()) {
+                Errno::ENOENT | Errno::ENOTDIR => Message::NotFound,
+                errno => Message::NotExecutable(errno as i32),
+            },
+        )
     }
 }
 
@@ -107,24 +108,8 @@ impl Answering {
     /// Puts the filter into force, where that is ours to do.
     fn install(self) -> Result<Option<OwnedFd>, Errno> {
         match self {
-            Self::Own(filter, _) => seccomp::install(&filter?).map(Some),
+            Self::Own(filter) => seccomp::install(&filter?).map(Some),
             Self::Outer => Ok(None),
         }
     }
-}
-
-/// The caller's environment, and the sign by which a command can tell that it is guarded.
-fn environment(answering: &Answering) -> Vec<CString> {
-    let name = match answering {
-        Answering::Own(_, name) => Some(name.as_deref().unwrap_or("1")),
-        Answering::Outer => None,
-    };
-    let inherited = std::env::vars_os().filter(|(key, _)| name.is_none() || key != VARIABLE);
-    let sign = name.and_then(|name| CString::new(format!("{VARIABLE}={name}")).ok());
-    inherited
-        .filter_map(|(key, value)| {
-            CString::new([key.as_bytes(), b"=", value.as_bytes()].concat()).ok()
-        })
-        .chain(sign)
-        .collect()
 }

@@ -48,7 +48,7 @@ enum State {
 }
 
 impl Journal {
-    /// A record to be begun in `dir`, an absolute path, when something happens. `header.run` and `header.token` are given
+    /// A record to be begun in `dir`, an absolute path, when something happens. `header.run` is given
     /// then, and older records go that `keep` does not name.
     #[must_use]
     pub fn new(dir: PathBuf, header: Header, keep: Recording) -> Self {

@@ -28,6 +28,7 @@ pub use groups::{Group, GroupKind};
 pub use journal::{Journal, Told, Weight};
 pub use read::{Entry, Outline, RunFile, Selection, entries, list, outline, select};
 pub use repair::repair;
+pub use store::token;
 pub use story::{Event, Node, Story, tree};
 pub use summary::{Root, Scope, Summary};
 pub use text::{Text, Written};
@@ -169,9 +170,9 @@ pub enum Line {
 pub struct Header {
     /// [`VERSION`].
     pub version: u32,
-    /// 4 to 8 hexadecimal digits.
+    /// 4 to 8 hexadecimal digits: as much of [`Header::id`] as tells it from other runs.
     pub run: String,
-    /// 32 hexadecimal digits that no other record has: by them its writer knows its file again.
+    /// 32 hexadecimal digits that no other record has ([`token`]): by them its writer knows its file again.
     pub token: String,
     /// When the run began, UTC.
     #[serde(with = "moment")]
@@ -197,6 +198,17 @@ pub struct Header {
     /// What the policy asks and this machine could not enforce; empty unless `effort` is `best-effort`.
     pub not_enforced: Vec<String>,
 }
+
+impl Header {
+    /// The id of the run before there is a record, which is what its command knows: the first 8 digits of the token.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.token.get(..ID_DIGITS).unwrap_or(&self.token)
+    }
+}
+
+/// The digits of [`Header::id`].
+const ID_DIGITS: usize = 8;
 
 /// An attempt with its place in the run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -96,7 +96,7 @@ fn named(path: &Path) -> Option<RunFile> {
     })
 }
 
-/// The run whose id is `wanted`, else the one whose id begins so.
+/// The run whose id is `wanted`, else the one whose id begins so, else the one that tells its command so ([`Header::id`]).
 #[must_use]
 pub fn select<'a>(runs: &'a [RunFile], wanted: &str) -> Selection<'a> {
     if let Some(exact) = runs.iter().find(|file| file.run == wanted) {
@@ -107,10 +107,19 @@ pub fn select<'a>(runs: &'a [RunFile], wanted: &str) -> Selection<'a> {
         .filter(|file| !wanted.is_empty() && file.run.starts_with(wanted))
         .collect();
     match found.as_slice() {
-        [] => Selection::None,
+        [] => runs
+            .iter()
+            .find(|file| wanted.starts_with(&file.run) && is_of(file, wanted))
+            .map_or(Selection::None, Selection::One),
         [one] => Selection::One(one),
         _ => Selection::Several(found),
     }
+}
+
+/// Whether a run is the one that tells its command `id`.
+fn is_of(file: &RunFile, id: &str) -> bool {
+    let header = outline(&file.path).ok().and_then(|outline| outline.header);
+    header.is_some_and(|header| header.id() == id)
 }
 
 /// More than any header or attempt that this program writes.
@@ -291,6 +300,21 @@ mod tests {
         bytes[at] = 0xff;
         fs::write(&path, bytes).unwrap();
         assert_eq!(kinds(&path), "HAAGF");
+    }
+
+    #[test]
+    fn a_run_is_found_by_what_its_command_knows() {
+        let (top, path) = written();
+        let runs = list(top.path()).unwrap();
+        let id = outline(&path).unwrap().header.unwrap().id().to_owned();
+        assert_eq!((id.len(), runs[0].run.len()), (8, 4));
+        assert_eq!(select(&runs, &id), Selection::One(&runs[0]));
+        let other = format!("{}zzzz", runs[0].run);
+        assert_eq!(
+            select(&runs, &other),
+            Selection::None,
+            "a run without a record"
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(crate) fn header() -> Header {
     Header {
         version: VERSION,
         run: String::new(),
-        token: String::new(),
+        token: crate::record::token(),
         time: jiff::Timestamp::UNIX_EPOCH,
         argv: vec!["npm".into(), "test".into()],
         cwd: "/home/u/proj".into(),

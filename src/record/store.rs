@@ -80,24 +80,20 @@ impl Queue {
 }
 
 impl Store {
-    /// A record in `dir`, an absolute path, that begins with `header`, which gets its id and token. Nothing is written yet
-    /// but the file made, if that is possible.
+    /// A record in `dir`, an absolute path, that begins with `header`, which gets its short id. Nothing is written yet but
+    /// the file made, if that is possible.
     ///
     /// # Errors
     /// [`RecordError::Encode`].
     pub fn begin(dir: &Path, header: &mut Header, keep: Recording) -> Result<Self, RecordError> {
-        header.token = format!("{:016x}{:016x}", random(), random());
+        let id = header.id().to_owned();
         let stamp = header.time.strftime("%Y%m%dT%H%M%S%.3fZ").to_string();
         let fresh = make_private(dir).and_then(|()| {
             index::locked(dir, || {
                 let taken = list(dir).map_err(io::Error::other)?;
-                let run = (0..8)
-                    .find_map(|_| {
-                        let digits = format!("{:016x}", random());
-                        (4..=8)
-                            .map(|length| digits[..length].to_owned())
-                            .find(|id| taken.iter().all(|other| other.run != *id))
-                    })
+                let run = (4..=id.len())
+                    .map(|length| id[..length].to_owned())
+                    .find(|id| taken.iter().all(|other| other.run != *id))
                     .ok_or(io::ErrorKind::AlreadyExists)?;
                 let file = create(&dir.join(format!("{stamp}-{run}.jsonl")))?;
                 Ok((run, file))
@@ -106,7 +102,7 @@ impl Store {
         let (run, file) = match fresh {
             Ok((run, file)) => (run, Some(file)),
             // It is tried again with every line, and every error then said.
-            Err(_) => (format!("{:016x}", random())[..8].to_owned(), None),
+            Err(_) => (id, None),
         };
         header.run.clone_from(&run);
         let mut store = Self {
@@ -262,7 +258,7 @@ impl Store {
         let mut old = old.try_clone()?;
         old.rewind()?;
         io::copy(&mut old, &mut new)?;
-        if fs::symlink_metadata(&path).is_ok() && token(&path).as_deref() != Some(&self.token) {
+        if fs::symlink_metadata(&path).is_ok() && token_of(&path).as_deref() != Some(&self.token) {
             fs::remove_file(&temporary)?;
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -272,7 +268,7 @@ impl Store {
 }
 
 /// The token in a record's header.
-fn token(path: &Path) -> Option<String> {
+fn token_of(path: &Path) -> Option<String> {
     let mut first = String::new();
     let file = BufReader::new(File::open(path).ok()?);
     file.take(1 << 20).read_line(&mut first).ok()?;
@@ -301,6 +297,12 @@ fn make_private(dir: &Path) -> io::Result<()> {
         fs::set_permissions(dir, Permissions::from_mode(0o700))?;
     }
     Ok(())
+}
+
+/// A token for a [`Header`].
+#[must_use]
+pub fn token() -> String {
+    format!("{:016x}{:016x}", random(), random())
 }
 
 /// 64 bits that differ from run to run: the standard library seeds its hashers from the kernel.

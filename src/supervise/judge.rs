@@ -105,6 +105,7 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
                 fills(territory, to, &source)
             };
             let decision = decide_rename(exchange(*flags), &source, &destination, there.or(back));
+            let decision = between_mounts(decision, from, to);
             let decision = if matches!(decision, Decision::Continue | Decision::Perform)
                 && let Some(Loss(rule)) =
                     loss(territory, *flags, (from, &source), (to, &destination))
@@ -118,7 +119,6 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
             } else {
                 decision
             };
-            let decision = between_mounts(decision, from, to);
             Ok(Verdict {
                 decision,
                 first: Some(source),
@@ -177,13 +177,12 @@ pub(super) fn judge<'a>(territory: &'a Territory, action: &Action) -> Result<Ver
     }
 }
 
-/// What fails by what was found fails as between two mounts first, where it is so (fs/namei.c: do_renameat2).
+/// What is not refused fails between two mounts, before anything else that could be said of it (fs/namei.c: do_renameat2).
 fn between_mounts(decision: Decision, from: &Entry, to: &Entry) -> Decision {
     match decision {
-        Decision::Fail(_) if from.dir.stat.mount != to.dir.stat.mount => {
-            Decision::Fail(Errno::EXDEV)
-        }
-        other => other,
+        Decision::Refuse(_) => decision,
+        _ if from.dir.stat.mount != to.dir.stat.mount => Decision::Fail(Errno::EXDEV),
+        _ => decision,
     }
 }
 

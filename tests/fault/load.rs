@@ -133,7 +133,7 @@ fn callers_killed_in_the_middle_of_every_call() {
         |r| r.0.to_owned(),
         |(_, with), who| {
             let home = Home::new(who);
-            grows(&home, *with, &["kills", "", &number(50, 2000)]).map(drop)
+            grows(&home, *with, &["kills", "", &number(50, 500)]).map(drop)
         },
     );
 }

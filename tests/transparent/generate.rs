@@ -182,7 +182,7 @@ fn argument(letter: &'static str, names: Names) -> BoxedStrategy<String> {
         "S" => prop_oneof![20 => one_of(SLOTS), 1 => one_of(ABSENT)].boxed(),
         "P" => path(names),
         // What the name of a socket shows is spelled anew where it leads through procfs.
-        "@" => path(names).prop_filter("no procfs, and a string", |path| !path.contains("/proc/") && !matches!(&path[..1], "b" | "u" | "n")).boxed(),
+        "@" => path(names).prop_filter("no procfs, and a string", |path| !path.contains("/proc/") && !matches!(&path[..1], "b" | "u" | "n" | "q")).boxed(),
         "C" => prop_oneof![one_of(&["p@", "pd", "pe", "pa", "pl", "pd/l"])].boxed(),
         "Q" => one_of(&["q0:", "q1:", "q2:", "q3:", "q0:/a", "q1:/a", "q7:"]),
         "L" => prop_oneof![6 => one_of(&["pa", "pb", "pd", "pc", "p../in/a", "p../in/d", "p@/a", "p@/d", "pl"]), 1 => path(match names { Names::Protected => names, _ => Names::OwnBelow })].boxed(),

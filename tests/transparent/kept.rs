@@ -60,6 +60,13 @@ pub const SEQUENCES: &[(&str, &str)] = &[
         2 renameat w q7: w r256:n:/",
     ),
     (
+        "another mount is said before what could be lost",
+        "processes
+        0 fchmodat w pe i0666
+        0 rename p@/e q7:
+        1 renameat2 w pe w q7: i1",
+    ),
+    (
         "an absolute link is another mount until the root has been looked up",
         "processes
         0 symlinkat p@/a w pc
