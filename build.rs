@@ -39,7 +39,8 @@ fn main() -> Outcome<()> {
 /// One policy as the code of the fields of a `Table`. What is not in the form that the shipped policies have ends the build.
 fn table(text: &str) -> Outcome<String> {
     let parsed = DeTable::parse(text)?;
-    let (mut default, mut fail, mut include, mut rules) = (None, None, String::new(), Vec::new());
+    let (mut default, mut fail, mut rules) = (None, None, Vec::new());
+    let (mut include, mut without) = (String::new(), String::new());
     let mut source = None;
     for (key, value) in parsed.get_ref() {
         match (key.get_ref().as_ref(), value.get_ref()) {
@@ -47,10 +48,14 @@ fn table(text: &str) -> Outcome<String> {
             ("source", DeValue::String(text)) => source = Some(text.as_ref()),
             ("default", value) => default = Some(level(value)?),
             ("fail-on-attempt", DeValue::Boolean(on)) => fail = Some(*on),
-            ("include", DeValue::Array(names)) => {
+            ("include" | "without", DeValue::Array(names)) => {
+                let list = match key.get_ref().as_ref() {
+                    "include" => &mut include,
+                    _ => &mut without,
+                };
                 for name in names {
-                    let name = name.get_ref().as_str().ok_or("an include is no string")?;
-                    write!(include, "{name:?}, ")?;
+                    let name = name.get_ref().as_str().ok_or("a name is no string")?;
+                    write!(list, "{name:?}, ")?;
                 }
             }
             ("paths", DeValue::Table(paths)) => {
@@ -69,7 +74,7 @@ fn table(text: &str) -> Outcome<String> {
         None => "None".to_owned(),
     };
     Ok(format!(
-        "source: {source:?}, default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], rules: &[\n{rules}]"
+        "source: {source:?}, default: {default}, fail_on_attempt: {fail:?}, include: &[{include}], without: &[{without}], rules: &[\n{rules}]"
     ))
 }
 

@@ -268,7 +268,8 @@ mod tests {
             load("kubernetes").unwrap_err().to_string(),
             "unknown policy \"kubernetes\"; known are default, ci, test, strict, agents, agents-closed, \
              caches, credentials, pi, claude-code, codex, opencode, omp, gemini, qwen, copilot, cline, hermes, droid, \
-             aider, crush, goose, cursor, amp, qoder, rivumi (a file needs a \"/\" in its path or the ending .toml)"
+             aider, crush, goose, cursor, amp, qoder, rivumi, agent-pi, agent-omp, agent-opencode, agent-codex, \
+             agent-claude-code, agent-gemini (a file needs a \"/\" in its path or the ending .toml)"
         );
         assert!(
             load("opncode")

@@ -9,6 +9,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::shipped::Table;
 use super::{
     Destination, Firmness, Hint, Level, OnAttempt, Origin, Pattern, PatternProblem, Policy,
     PolicyError, Problem, Recording, Rule, Text, shipped,
@@ -18,10 +19,11 @@ pub use included::shipped_policy;
 use included::{Seen, Strictest, include};
 
 /// The keys of a policy.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "version",
     "source",
     "include",
+    "without",
     "default",
     "fail-on-attempt",
     "record",
@@ -66,6 +68,7 @@ struct Head {
     default: Option<Level>,
     on_attempt: Option<OnAttempt>,
     include: Vec<(String, Range<usize>)>,
+    without: Vec<(String, Range<usize>)>,
     record: Option<Recording>,
     also: Vec<Destination>,
     source: Option<Text>,
@@ -98,15 +101,14 @@ impl Parser<'_> {
     fn with_includes(&self, head: Head, seen: &mut Seen) -> Result<Policy, PolicyError> {
         let mut strictest = Strictest::default();
         let mut rules = head.rules;
-        for (name, span) in head.include {
-            if seen.contains(name.as_str()) {
-                continue;
+        for name in &head.without {
+            seen.insert(self.table(name)?.name);
+        }
+        for name in &head.include {
+            let table = self.table(name)?;
+            if !seen.contains(table.name) {
+                strictest.add(&include(table, seen, &mut rules)?);
             }
-            let Some(table) = shipped::table(&name) else {
-                let hint = Hint::new(&name, &shipped::names());
-                return Err(self.error(span.start, Problem::UnknownPolicy { word: name, hint }));
-            };
-            strictest.add(&include(table, seen, &mut rules)?);
         }
         Ok(Policy {
             name: Text::Owned(self.file.to_owned()),
@@ -124,6 +126,15 @@ impl Parser<'_> {
         })
     }
 
+    /// The shipped policy of this name.
+    fn table(&self, (name, span): &(String, Range<usize>)) -> Result<&'static Table, PolicyError> {
+        shipped::table(name).ok_or_else(|| {
+            let word = name.clone();
+            let hint = Hint::new(name, &shipped::names());
+            self.error(span.start, Problem::UnknownPolicy { word, hint })
+        })
+    }
+
     /// One key of the top level.
     fn key(&self, head: &mut Head, key: &Key<'_>, value: &Value<'_>) -> Result<(), PolicyError> {
         match key.get_ref().as_ref() {
@@ -136,7 +147,11 @@ impl Parser<'_> {
                 Ok(())
             }
             "include" => {
-                head.include = self.include(value)?;
+                head.include = self.names("include", value)?;
+                Ok(())
+            }
+            "without" => {
+                head.without = self.names("without", value)?;
                 Ok(())
             }
             "default" => {
@@ -179,18 +194,22 @@ impl Parser<'_> {
     }
 
     /// `include = ["pi"]`: the names with their places.
-    fn include(&self, value: &Value<'_>) -> Result<Vec<(String, Range<usize>)>, PolicyError> {
+    fn names(
+        &self,
+        key: &str,
+        value: &Value<'_>,
+    ) -> Result<Vec<(String, Range<usize>)>, PolicyError> {
         let wanted = "a list of names of shipped policies";
         let list = value
             .get_ref()
             .as_array()
-            .ok_or_else(|| self.wrong("include", wanted, value))?;
+            .ok_or_else(|| self.wrong(key, wanted, value))?;
         list.iter()
             .map(|name| {
                 let text = name
                     .get_ref()
                     .as_str()
-                    .ok_or_else(|| self.wrong("include", wanted, name))?;
+                    .ok_or_else(|| self.wrong(key, wanted, name))?;
                 Ok((text.to_owned(), name.span()))
             })
             .collect()

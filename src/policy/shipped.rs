@@ -4,7 +4,7 @@
 use super::{Firmness, Level, Origin, Part, Pattern, Rule, Template, Text};
 
 /// The name of each shipped policy: `policies/NAME.toml`.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 32] = [
     "default",
     "ci",
     "test",
@@ -31,6 +31,12 @@ const NAMES: [&str; 26] = [
     "amp",
     "qoder",
     "rivumi",
+    "agent-pi",
+    "agent-omp",
+    "agent-opencode",
+    "agent-codex",
+    "agent-claude-code",
+    "agent-gemini",
 ];
 
 /// What [`Rule::policy`] and [`Origin::file`] say for rules that no file holds.
@@ -56,6 +62,8 @@ pub(super) struct Table {
     pub(super) fail_on_attempt: Option<bool>,
     /// Its `include`.
     pub(super) include: &'static [&'static str],
+    /// Its `without`.
+    pub(super) without: &'static [&'static str],
     /// Its `[paths]`, in the order of the text.
     pub(super) rules: &'static [Line],
 }

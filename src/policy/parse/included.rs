@@ -67,6 +67,7 @@ pub(super) fn include(
             problem: fault.problem.into(),
         })?);
     }
+    seen.extend(table.without);
     let mut strictest = Strictest::default();
     for name in table.include {
         // The build knows every name, and the tests read every policy.
