@@ -191,6 +191,20 @@ fn duplicate_keys_and_bad_toml_have_a_place() {
 }
 
 #[test]
+fn what_is_left_out_is_not_brought_in() {
+    let rules = |text: &str| parse(text, "x").unwrap().rules;
+    let has = |rules: &[Rule], name: &str| rules.iter().any(|rule| rule.policy == name);
+    let all = rules("version = 1\ninclude = [\"agents\"]");
+    let some = rules("version = 1\nwithout = [\"pi\", \"codex\"]\ninclude = [\"agents\"]");
+    assert!(has(&all, "pi") && has(&all, "codex") && has(&all, "omp"));
+    assert!(!has(&some, "pi") && !has(&some, "codex") && has(&some, "omp"));
+    assert_eq!(
+        error("version = 1\nwithout = [\"pie\"]"),
+        "policy.toml:2:12: unknown policy \"pie\"; did you mean \"pi\"?"
+    );
+}
+
+#[test]
 fn included_policies_count_once_and_own_keys_win() {
     let twice = parse(
         "version = 1\ninclude = [\"pi\", \"default\", \"pi\", \"ci\"]",

@@ -128,7 +128,8 @@ pub struct Territory {
 /// How long a directory's standing is remembered. Renames by the run itself make guard forget at once; this bounds what
 /// a process outside can make stale.
 const REMEMBER: Duration = Duration::from_secs(1);
-const MOST_KNOWN: usize = 65_536;
+/// Folders that are remembered at a time: the more there are, the longer it takes until what is too old is dropped.
+const MOST_KNOWN: usize = 4096;
 
 impl Territory {
     /// Puts a plan and the wall's grants together.
@@ -217,7 +218,10 @@ impl Territory {
             && generation == self.generation.load(Ordering::SeqCst)
         {
             if known.len() >= MOST_KNOWN {
-                known.clear();
+                known.retain(|_, (_, since)| since.elapsed() < REMEMBER);
+                if known.len() > MOST_KNOWN / 2 {
+                    known.clear();
+                }
             }
             known.insert(key, (standing.clone(), Instant::now()));
         }
