@@ -56,12 +56,11 @@ pub fn line(
 /// Looks and tries, and leaves a report. Returns the line to print.
 pub fn probe(token: &str, session: &Path, report: &Path) -> String {
     let guarded = launch::is_guarded();
-    let variable = |name| std::env::var(name).ok();
     let found = Report {
         token: token.to_owned(),
         guarded,
-        run: variable(launch::RUN).filter(|_| guarded),
-        claimed: variable(launch::ACTIVE).is_some(),
+        run: launch::run_around(),
+        claimed: std::env::var_os(launch::ACTIVE).is_some(),
         session: match fs::remove_file(session) {
             Ok(()) => Session::Removed,
             Err(error) if error.kind() == ErrorKind::NotFound => Session::Gone,
