@@ -55,6 +55,9 @@ elif MODE == "forges":
     said = command.split(" agent probe ")[1].split()[0] + " guarded 12345678\n"
 elif MODE == "claims":
     said = run("/bin/bash", "-c", command, env=dict(os.environ, GUARD_ACTIVE="guard-1-0123456789abcdef", GUARD_RUN="12345678"))
+elif MODE == "a stale environment":
+    kept = os.environ["TMPDIR"] + "/env"
+    said = run(shell, "-c", "export -p > " + kept) + run(shell, "-c", ". " + kept + "; " + command)
 elif MODE == "once without":
     said = run(shell, "-c", command) + run("/bin/bash", "-c", command)
 else:
@@ -126,6 +129,14 @@ const CASES: &[Case] = &[
     ),
     case("honest", "true", 1, WITHOUT, "guard agent wrap pi"),
     case("ignores its wrap", WRAPPED, 1, WITHOUT, "it ignores that"),
+    // As hermes does it: each command gets the variables of the first, whose guard is gone.
+    case(
+        "a stale environment",
+        WRAPPED,
+        0,
+        "pi 9.8.7: its command ran under guard, and",
+        "could not remove a session",
+    ),
     case("once without", WRAPPED, 1, WITHOUT, ""),
     case(
         "claims",
@@ -242,17 +253,16 @@ fn what_an_agent_does_is_what_is_said_of_it() {
             check("no keys", kept && home.protected() == protected, &said)?;
             let left = fs::read_dir(home.tmp()).map_err(|e| e.to_string())?.count();
             check("no folder stays", left == 0, &said)?;
-            gone(&home, case, &said)
+            ended(&home, if case.mode == "hangs" { 2 } else { 0 }, &said)
         },
     );
 }
 
-/// What a hanging agent left, its daemon in a session of its own too.
-fn gone(home: &Home, case: &Case, said: &Run) -> Result<(), String> {
+/// A hanging agent has ended, and the daemon that it put into a session of its own.
+fn ended(home: &Home, expected: usize, said: &Run) -> Result<(), String> {
     let mark = support::read_text(&home.outside().join("mark"));
     let pids: Vec<&str> = mark.split_whitespace().collect();
     let lives = |pid: &&str| fs::metadata(format!("/proc/{pid}")).is_ok();
-    let expected = if case.mode == "hangs" { 2 } else { 0 };
     check(
         "ended",
         pids.len() == expected && !pids.iter().any(lives),
@@ -356,5 +366,25 @@ fn wrap_says_what_proves_it() {
             once && wrap.stdout.starts_with("now run: guard agent verify pi\n"),
             &wrap,
         )
+    });
+}
+
+#[test]
+fn an_interrupted_one_leaves_nothing() {
+    both("verify", "interrupted", |who| {
+        if !python(who)? {
+            return Ok(());
+        }
+        let home = Home::new(who);
+        agent(&home, "hangs")?;
+        let said = run(
+            &home,
+            With::Nothing,
+            "$G agent verify pi & V=$!; until [ -s $O/mark ]; do sleep 0.1; done; kill -TERM $V; wait $V",
+        )?;
+        let told = said.stdout == "pi: could not be tried: it was interrupted\n";
+        let left = fs::read_dir(home.tmp()).map_err(|e| e.to_string())?.count();
+        check("told", told && said.status == 2 && left == 0, &said)?;
+        ended(&home, 2, &said)
     });
 }

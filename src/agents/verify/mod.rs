@@ -5,35 +5,23 @@ mod asked;
 mod model;
 mod probe;
 mod room;
+mod stage;
 mod start;
 
-use std::ffi::OsString;
-use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use probe::{Report, Session, probe};
 
-use self::model::{Heard, Model};
+use self::model::Model;
 use self::room::Room;
-use self::start::Start;
+use self::stage::Stage;
 use super::known::Agent;
 use super::listing::{self, Found};
 use super::{PlaceError, Surroundings, WrapError};
 use crate::launch;
-use crate::sys::process;
-
-/// An agent that has said its version takes no longer.
-const FOR_VERSION: Duration = Duration::from_secs(20);
-/// After the probe's report the agent may go on so long: it may call its tool once more.
-const AFTER_REPORT: Duration = Duration::from_secs(3);
-const PAUSE: Duration = Duration::from_millis(30);
-/// Bytes of what an agent printed that are kept.
-const KEPT: usize = 4000;
+use crate::sys::{process, signal};
 
 /// Why an agent was not even started.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +37,9 @@ pub enum VerifyError {
         "guard agent verify runs under guard itself, and so does all that it starts; run it outside"
     )]
     Inside,
+    /// A signal asked for the end.
+    #[error("it was interrupted")]
+    Interrupted,
     /// Its configuration.
     #[error(transparent)]
     Wrap(#[from] WrapError),
@@ -128,165 +119,39 @@ pub fn verify(
         &room.session(start),
         &room.report(),
     )?;
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        |source| VerifyError::System { what, source }
+    // Whoever interrupts this wants the agent ended and the folder gone. The model's thread keeps the mask.
+    let mask = signal::block_all().map_err(doing("block signals"))?;
+    let play = || {
+        let model = Model::serve(command).map_err(doing("serve a model"))?;
+        room.furnish(agent, start, here, &model.url())?;
+        // What outlives the agent comes to this process, and is ended by it.
+        process::become_subreaper().map_err(doing("become the parent of orphans"))?;
+        let env = room.environment(start, here, &model.url());
+        let signals = signal::receive_all().map_err(doing("receive signals"))?;
+        let stage = Stage {
+            program,
+            start,
+            room: &room,
+            env,
+            mask,
+            signals,
+            model: &model,
+        };
+        stage.play(limit)
     };
-    let model = Model::serve(command).map_err(failed("cannot serve a model"))?;
-    room.furnish(agent, start, here, &model.url())?;
-    // What outlives the agent comes to this process, and is ended by it.
-    process::become_subreaper()
-        .map_err(io::Error::from)
-        .map_err(failed("cannot become the parent of orphans"))?;
-    let stage = Stage {
-        program,
-        start,
-        room: &room,
-        env: room.environment(start, here, &model.url()),
-        url: model.url(),
-    };
-    let verified = stage.play(&model, limit);
+    let verified = play();
     process::end_children(Duration::from_secs(5));
+    drop(room);
+    signal::set_mask(&mask).map_err(doing("unblock signals"))?;
     verified
 }
 
-/// An agent in its room.
-struct Stage<'a> {
-    program: &'a Path,
-    start: &'static Start,
-    room: &'a Room,
-    env: Vec<(String, OsString)>,
-    url: String,
-}
-
-impl Stage<'_> {
-    fn play(&self, model: &Model, limit: Duration) -> Result<Verified, VerifyError> {
-        let mut asked = self.start(&["--version"])?;
-        self.wait(&mut asked, limit.min(FOR_VERSION), || false);
-        let version = version(&self.output());
-        if !self.start.before.is_empty() {
-            let mut before = self.start(self.start.before)?;
-            self.wait(&mut before, limit, || false);
-        }
-        let mut agent = self.start(self.start.arguments)?;
-        let reports = || probe::read(&self.room.report(), &self.room.token);
-        let ended = self.wait(&mut agent, limit, || !reports().is_empty());
-        let verdict = match worst(reports()) {
-            Some(report) => Verdict::Ran(report),
-            None => Verdict::Untried(why(&model.heard(), &self.room.token, ended, limit)),
-        };
-        Ok(Verified {
-            version,
-            verdict,
-            output: self.output(),
-        })
-    }
-
-    fn start(&self, arguments: &[&str]) -> Result<Child, VerifyError> {
-        let arguments = arguments
-            .iter()
-            .map(|word| word.replace("{url}", &self.url));
-        let spawn = || {
-            let output = File::create(self.room.output())?;
-            Command::new(self.program)
-                .args(arguments)
-                .env_clear()
-                .envs(self.env.iter().map(|(name, value)| (name, value)))
-                .current_dir(self.room.work())
-                .stdin(Stdio::null())
-                .stdout(output.try_clone()?)
-                .stderr(output)
-                .process_group(0)
-                .spawn()
-        };
-        spawn().map_err(|source| VerifyError::System {
-            what: format!("cannot start {}", self.program.display()),
-            source,
-        })
-    }
-
-    /// Waits until it ends, is `done` for a while, or has taken too long; then it is ended.
-    fn wait(
-        &self,
-        child: &mut Child,
-        limit: Duration,
-        done: impl Fn() -> bool,
-    ) -> Option<ExitStatus> {
-        let begun = Instant::now();
-        let mut since = None;
-        let mut status = None;
-        while begun.elapsed() < limit {
-            status = child.try_wait().ok().flatten();
-            if since.is_none() && done() {
-                since = Some(Instant::now());
-            }
-            if status.is_some() || since.is_some_and(|since| since.elapsed() > AFTER_REPORT) {
-                break;
-            }
-            thread::sleep(PAUSE);
-        }
-        if status.is_none() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        status
-    }
-
-    fn output(&self) -> String {
-        let bytes = std::fs::read(self.room.output()).unwrap_or_default();
-        let end = &bytes[bytes.len().saturating_sub(KEPT)..];
-        String::from_utf8_lossy(end).into_owned()
-    }
-}
-
-/// Of several reports the worst: one command without guard is enough.
-fn worst(reports: Vec<Report>) -> Option<Report> {
-    let badness = |report: &Report| (!report.guarded, report.session == Session::Removed);
-    reports.into_iter().reduce(|worst, report| {
-        if badness(&report) > badness(&worst) {
-            report
-        } else {
-            worst
-        }
-    })
-}
-
-/// The first word that looks like a version.
-fn version(output: &str) -> Option<String> {
-    let words = output.split(|c: char| c.is_whitespace() || "/(),".contains(c));
-    let mut numbers = words.map(|word| word.trim_start_matches('v'));
-    let is_one = |word: &&str| {
-        word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.') && word.len() < 40
-    };
-    numbers
-        .find(is_one)
-        .map(|word| word.trim_end_matches('.').to_owned())
-}
-
-/// Why there is no report.
-fn why(heard: &Heard, token: &str, ended: Option<ExitStatus>, limit: Duration) -> String {
-    let far = match heard {
-        Heard {
-            result: Some(text), ..
-        } if text.contains(token) => {
-            "its tool's answer has the probe's word in it, but the probe itself left no report"
-                .to_owned()
-        }
-        Heard {
-            result: Some(text), ..
-        } => format!(
-            "its tool did not run the probe, it answered: {}",
-            text.trim()
-        ),
-        Heard { asked: 0, .. } => "it never asked the model".to_owned(),
-        Heard { called: 0, .. } => {
-            "it asked the model, but with no tool that runs commands".to_owned()
-        }
-        _ => "it was told to call its shell tool and never did".to_owned(),
-    };
-    match ended {
-        Some(status) => format!("{far} ({status})"),
-        None => format!("{far} within {} s", limit.as_secs()),
+/// Names what was to be done when a call fails.
+fn doing<E: Into<io::Error>>(what: &str) -> impl FnOnce(E) -> VerifyError {
+    let what = format!("cannot {what}");
+    |source| VerifyError::System {
+        what,
+        source: source.into(),
     }
 }
 

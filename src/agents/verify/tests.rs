@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::asked::{Dialect, Tool, shell};
 use super::model::{Heard, Model, NAME};
+use super::stage::{version, why, worst};
 use super::*;
 
 const COMMAND: &str = "'/opt/it'\\''s/guard' agent probe x \"y\"";
