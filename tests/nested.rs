@@ -127,3 +127,20 @@ fn a_killed_inner_guard_leaves_its_policy_behind() {
         check("killed", kept && result.stdout == "tried\n", &result)
     });
 }
+
+#[test]
+fn a_guard_is_found_where_the_environment_names_one_that_is_gone() {
+    both("a stale environment", |who| {
+        let home = Home::new(who);
+        let script = format!(
+            "{SECRET}; export GUARD_ACTIVE=guard-1-0123456789abcdef; $G --policy $I -- sh -c 'rm -rf ~/secret ~/.pi; echo ran'"
+        );
+        let result = run(&home, With::Guard(&[]), &script)?;
+        let kept = home.path.join("secret/s").exists() && home.agent().join("auth.json").exists();
+        check(
+            "stale",
+            kept && result.stdout == "ran\n" && result.status == 0,
+            &result,
+        )
+    });
+}

@@ -59,7 +59,8 @@ pub fn look(here: &Surroundings<'_>) -> Result<Vec<Found>, WrapError> {
     KNOWN.iter().map(|agent| find(agent, here)).collect()
 }
 
-fn find(agent: &'static Agent, here: &Surroundings<'_>) -> Result<Found, WrapError> {
+/// Looks for one.
+pub fn find(agent: &'static Agent, here: &Surroundings<'_>) -> Result<Found, WrapError> {
     let state = here.first(agent.state)?;
     let tools = Tools::new(here)?;
     let (by, hand) = match agent.way {

@@ -10,6 +10,7 @@ mod listing;
 mod notes;
 mod place;
 mod shell;
+mod verify;
 mod wrap;
 
 #[cfg(fuzzing)]
@@ -19,6 +20,7 @@ pub use known::{Agent, KNOWN, known};
 pub use listing::{Found, Wrapped, look};
 pub use place::{PlaceError, Surroundings};
 pub use shell::install;
+pub use verify::{Report, Session, Verdict, Verified, can_verify, prepare, probe, verify};
 pub use wrap::{Outcome, Proposal, WrapError, unwrap, wrap};
 
 #[cfg(test)]

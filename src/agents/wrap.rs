@@ -288,6 +288,12 @@ fn without(
 }
 
 impl Proposal {
+    /// Whether it wraps, and does not take a wrap back.
+    #[must_use]
+    pub fn is_wrap(&self) -> bool {
+        matches!(self.then, Then::Write(..))
+    }
+
     /// Makes the change. What is needed to take it back is written first.
     ///
     /// # Errors

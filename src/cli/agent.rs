@@ -27,6 +27,11 @@ pub enum AgentCommand {
     Wrap(WrapArgs),
     /// Take back what `guard agent wrap` did
     Unwrap(WrapArgs),
+    /// Start an agent against a model of guard's own and see whether the command that it runs is under guard
+    Verify(super::verify::VerifyArgs),
+    /// What that model has the agent run
+    #[command(hide = true)]
+    Probe(super::verify::ProbeArgs),
 }
 
 /// What wrapping is asked.
@@ -65,7 +70,21 @@ pub fn main(command: &AgentCommand, out: &mut dyn Write) -> Result<i32, Failure>
         AgentCommand::List { json } => list(&here, *json, out),
         AgentCommand::Wrap(arguments) => change(arguments, &here, agents::wrap, out),
         AgentCommand::Unwrap(arguments) => change(arguments, &here, agents::unwrap, out),
+        AgentCommand::Verify(arguments) => super::verify::main(arguments, &here, out),
+        AgentCommand::Probe(arguments) => super::verify::probe(arguments, out),
     }
+}
+
+/// The agent of a name.
+pub fn named(name: &str) -> Result<&'static agents::Agent, Failure> {
+    known(name).ok_or_else(|| {
+        let names: Vec<&str> = agents::KNOWN.iter().map(|agent| agent.name).collect();
+        Failure::Words(format!(
+            "guard knows no agent {}; it knows {}",
+            visible(name),
+            names.join(", ")
+        ))
+    })
 }
 
 type Ask = fn(&'static agents::Agent, &Surroundings<'_>) -> Result<Outcome, agents::WrapError>;
@@ -76,14 +95,7 @@ fn change(
     ask: Ask,
     out: &mut dyn Write,
 ) -> Result<i32, Failure> {
-    let Some(agent) = known(&arguments.name) else {
-        let names: Vec<&str> = agents::KNOWN.iter().map(|agent| agent.name).collect();
-        return Err(Failure::Words(format!(
-            "guard knows no agent {}; it knows {}",
-            visible(&arguments.name),
-            names.join(", ")
-        )));
-    };
+    let agent = named(&arguments.name)?;
     match ask(agent, here)? {
         Outcome::Nothing(text) => writeln!(out, "{}", visible(&text))?,
         Outcome::Wrapped(text) => {
@@ -116,8 +128,12 @@ fn change(
                 return Ok(1);
             }
             let path = proposal.current.real.clone();
+            let is_wrap = proposal.is_wrap();
             proposal.carry_out(here)?;
             writeln!(out, "changed {}", visible(&path.to_string_lossy()))?;
+            if is_wrap && agents::can_verify(agent) {
+                writeln!(out, "now run: guard agent verify {}", agent.name)?;
+            }
         }
     }
     Ok(0)

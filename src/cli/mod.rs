@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod surroundings;
 mod usage;
+mod verify;
 mod words;
 
 use std::ffi::OsString;

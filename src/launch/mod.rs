@@ -20,6 +20,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 pub use advice::with_causes;
+pub use environment::ACTIVE;
 pub use probe::{Capability, Need, probe};
 
 use crate::plan::Plan;
@@ -151,4 +152,18 @@ impl<T> Doing<T> for Result<T, Errno> {
 /// [`LaunchError`], with nothing of the command run, but for [`LaunchError::SupervisorLost`].
 pub fn run(request: Request, observer: Box<dyn Observer>) -> Result<i32, LaunchError> {
     front::run(request, observer)
+}
+
+/// Whether this process is under a guard that answers: a door is open, a filter is in force, and who listens at the door is
+/// above this process. A variable alone is no guard.
+#[must_use]
+pub fn is_guarded() -> bool {
+    inner::Outer::find().is_some()
+}
+
+/// The id of the run that this process is a part of, where the environment is that run's own.
+#[must_use]
+pub fn run_around() -> Option<String> {
+    inner::Outer::announced()?;
+    std::env::var(environment::RUN).ok()
 }

@@ -130,6 +130,27 @@ pub fn become_subreaper() -> Result<(), Errno> {
     nix::sys::prctl::set_child_subreaper(true)
 }
 
+/// Ends all children of this process, and those that come to it when theirs are ended, for at most `limit`.
+pub fn end_children(limit: std::time::Duration) {
+    use nix::sys::signal::{Signal, kill};
+    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < limit {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) => {}
+            Ok(_) => continue,
+            Err(_) => return,
+        }
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let me = nix::unistd::getpid().as_raw();
+        for child in numbers.filter(|pid| origin(*pid).is_some_and(|(parent, _)| parent == me)) {
+            let _ = kill(nix::unistd::Pid::from_raw(child), Signal::SIGKILL);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// Gives the calling thread a working directory and umask of its own (unshare(2), `CLONE_FS`).
 ///
 /// # Errors
