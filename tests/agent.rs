@@ -103,6 +103,30 @@ fn arguments_input_and_status_go_through() {
     });
 }
 
+/// By PATH a script finds guard's bash in place of the real one, and the scripts that it starts would, too.
+#[test]
+fn scripts_that_start_scripts_are_wrapped_once() {
+    both("agent", "nested scripts", |who| {
+        let home = Home::new(who);
+        let script = "$G agent wrap pi --yes >/dev/null || exit 9
+            cd ~; printf '%s\\n' '#!/usr/bin/env bash' 'echo \"$PATH\"' '[ $1 = 0 ] || ./again $(($1 - 1))' > again; chmod 755 again
+            shell=$HOME/.config/guard/shell
+            PATH=:$shell:/usr/bin:/bin:$shell:/no/where:; export PATH
+            ./again 20";
+        let run = run(&home, With::Nothing, script)?;
+        let paths: Vec<&str> = run.stdout.lines().collect();
+        let all = paths.len() == 21
+            && paths
+                .iter()
+                .all(|path| *path == ":/usr/bin:/bin:/no/where:");
+        check(
+            "the way by PATH is taken once",
+            all && run.status == 0,
+            &run,
+        )
+    });
+}
+
 #[test]
 fn without_a_guard_nothing_runs() {
     both("agent", "no guard", |who| {

@@ -1,7 +1,8 @@
 //! The shells that agents are pointed at: small scripts that run the real one under guard.
 //!
 //! Each names the guard that wrote it, and runs nothing where that is gone. None of them asks whether it is under guard
-//! already: anybody can set a variable, and a guard inside another is only slower.
+//! already, for anybody can set a variable. But each takes its own way out of what it starts, which is under guard as a
+//! whole: a script that starts scripts is not wrapped again and again.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +24,7 @@ const ALL: [(&str, u32); 3] = [(SHELL, 0o755), (PREFIX, 0o755), (BASH_ENV, 0o644
 /// The text of one of them.
 fn script(name: &str, guard: &str) -> String {
     let (first, run) = match name {
-        SHELL => ("#!/bin/sh\n", "exec \"$guard\" -- /bin/bash \"$@\"\n"),
+        SHELL => ("#!/bin/sh\n", ONCE_BY_PATH),
         PREFIX => ("#!/bin/sh\n", "exec \"$guard\" -- /bin/bash -c \"$*\"\n"),
         _ => ("", BEGIN_AGAIN),
     };
@@ -37,6 +38,20 @@ fn script(name: &str, guard: &str) -> String {
         quote(guard)
     )
 }
+
+/// Without the folder of this script in PATH, where it may have been found.
+const ONCE_BY_PATH: &str = "\
+here=${0%/*}
+case :$PATH: in *:\"$here\":*)
+  rest=$PATH: PATH=
+  while [ -n \"$rest\" ]; do
+    [ \"${rest%%:*}\" = \"$here\" ] || PATH=$PATH:${rest%%:*}
+    rest=${rest#*:}
+  done
+  PATH=${PATH#:}
+esac
+exec \"$guard\" -- /bin/bash \"$@\"
+";
 
 /// The same bash once more, under guard, with what it was started for: a command, a script, or its standard input.
 const BEGIN_AGAIN: &str = "\
