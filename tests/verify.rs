@@ -99,7 +99,7 @@ struct Case {
 
 const WRAPPED: &str = "$G agent wrap pi --yes";
 const UNTRIED: &str = "pi 9.8.7: could not be tried: ";
-const WITHOUT: &str = "pi 9.8.7: its command ran WITHOUT guard; ";
+const WITHOUT: &str = "pi 9.8.7: its command ran WITHOUT guard";
 const UNDER: &str = "pi 9.8.7: its command ran under guard (run ";
 
 const fn case(
@@ -128,7 +128,13 @@ const CASES: &[Case] = &[
         "), and could not remove a session\n",
     ),
     case("honest", "true", 1, WITHOUT, "guard agent wrap pi"),
-    case("ignores its wrap", WRAPPED, 1, WITHOUT, "it ignores that"),
+    case(
+        "ignores its wrap",
+        WRAPPED,
+        1,
+        WITHOUT,
+        "it ignores its wrap: run it as a whole",
+    ),
     // As hermes does it: each command gets the variables of the first, whose guard is gone.
     case(
         "a stale environment",
