@@ -364,12 +364,17 @@ fn wrap_says_what_proves_it() {
         let wrap = run(
             &home,
             With::Nothing,
-            "$G agent wrap pi --yes | tail -1; $G agent wrap crush --yes; $G agent unwrap pi --yes",
+            "$G agent wrap pi --yes | tail -1; $G agent wrap crush --yes; $G agent unwrap pi --yes; $G agent wrap qwen; $G agent wrap amp",
         )?;
         let once = wrap.stdout.matches("now run: guard agent verify").count() == 1;
+        let by_hand = wrap
+            .stdout
+            .matches("then run in the same way: guard agent verify")
+            .count()
+            == 1;
         check(
             "said",
-            once && wrap.stdout.starts_with("now run: guard agent verify pi\n"),
+            once && by_hand && wrap.stdout.starts_with("now run: guard agent verify pi\n"),
             &wrap,
         )
     });
