@@ -99,7 +99,7 @@ struct Case {
 
 const WRAPPED: &str = "$G agent wrap pi --yes";
 const UNTRIED: &str = "pi 9.8.7: could not be tried: ";
-const WITHOUT: &str = "pi 9.8.7: its command ran WITHOUT guard; ";
+const WITHOUT: &str = "pi 9.8.7: its command ran WITHOUT guard";
 const UNDER: &str = "pi 9.8.7: its command ran under guard (run ";
 
 const fn case(
@@ -128,7 +128,13 @@ const CASES: &[Case] = &[
         "), and could not remove a session\n",
     ),
     case("honest", "true", 1, WITHOUT, "guard agent wrap pi"),
-    case("ignores its wrap", WRAPPED, 1, WITHOUT, "it ignores that"),
+    case(
+        "ignores its wrap",
+        WRAPPED,
+        1,
+        WITHOUT,
+        "it ignores its wrap: run it as a whole",
+    ),
     // As hermes does it: each command gets the variables of the first, whose guard is gone.
     case(
         "a stale environment",
@@ -358,12 +364,17 @@ fn wrap_says_what_proves_it() {
         let wrap = run(
             &home,
             With::Nothing,
-            "$G agent wrap pi --yes | tail -1; $G agent wrap crush --yes; $G agent unwrap pi --yes",
+            "$G agent wrap pi --yes | tail -1; $G agent wrap crush --yes; $G agent unwrap pi --yes; $G agent wrap qwen; $G agent wrap amp",
         )?;
         let once = wrap.stdout.matches("now run: guard agent verify").count() == 1;
+        let by_hand = wrap
+            .stdout
+            .matches("then run in the same way: guard agent verify")
+            .count()
+            == 1;
         check(
             "said",
-            once && wrap.stdout.starts_with("now run: guard agent verify pi\n"),
+            once && by_hand && wrap.stdout.starts_with("now run: guard agent verify pi\n"),
             &wrap,
         )
     });

@@ -108,6 +108,10 @@ fn change(
         Outcome::Hand(text) => {
             agents::install(here)?;
             writeln!(out, "{}: {}", agent.name, visible(&text))?;
+            if agents::can_verify(agent) {
+                let name = agent.name;
+                writeln!(out, "then run in the same way: guard agent verify {name}")?;
+            }
             return Ok(1);
         }
         Outcome::Change(proposal) => {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::words::{chain, visible};
 use super::{Failure, agent, report, say};
-use crate::agents::{self, Report, Session, Surroundings, Verdict, Verified, Wrapped};
+use crate::agents::{self, Found, Report, Session, Surroundings, Verdict, Verified, Wrapped};
 
 /// It could not be tried.
 const UNTRIED: i32 = 2;
@@ -56,10 +56,9 @@ pub fn main(
         if let Some(text) = unwrapped(&found.wrapped, agent.name) {
             say(&report::notice(&text));
         }
-        let hand = found.hand.is_some();
-        agents::verify(agent, &program, here, limit).map(|verified| (verified, hand))
+        agents::verify(agent, &program, here, limit).map(|verified| (verified, Some(found)))
     });
-    let (verified, hand) = done.unwrap_or_else(|error| {
+    let (verified, found) = done.unwrap_or_else(|error| {
         let verdict = Verdict::Untried(chain(&error));
         (
             Verified {
@@ -67,10 +66,10 @@ pub fn main(
                 verdict,
                 output: String::new(),
             },
-            false,
+            None,
         )
     });
-    let said = Said::of(agent.name, &verified, hand);
+    let said = Said::of(agent.name, &verified, found.as_ref());
     if arguments.json {
         writeln!(out, "{}", said.object(agent.name, &verified))?;
     } else {
@@ -109,7 +108,7 @@ struct Said {
 }
 
 impl Said {
-    fn of(name: &str, verified: &Verified, hand: bool) -> Self {
+    fn of(name: &str, verified: &Verified, found: Option<&Found>) -> Self {
         let version = verified
             .version
             .as_deref()
@@ -129,7 +128,7 @@ impl Said {
         if !report.guarded {
             let text = format!(
                 "{who}: its command ran WITHOUT guard{}",
-                advice(name, report, hand)
+                advice(name, report, found)
             );
             return Self {
                 status: 1,
@@ -178,14 +177,15 @@ impl Said {
 }
 
 /// What to do about a command without guard.
-fn advice(name: &str, report: &Report, hand: bool) -> String {
+fn advice(name: &str, report: &Report, found: Option<&Found>) -> String {
     if report.claimed {
         return "; GUARD_ACTIVE is set, but no guard answers".to_owned();
     }
-    if hand {
-        return format!("; `guard agent wrap {name}` says how to start it");
+    match found.map(|found| &found.wrapped) {
+        Some(Wrapped::Yes) => {
+            format!("; it ignores its wrap: run it as a whole, `guard -- {name}`")
+        }
+        Some(Wrapped::Unknown) => format!("; `guard agent wrap {name}` says how to start it"),
+        _ => format!("; wrap it with `guard agent wrap {name}`"),
     }
-    format!(
-        "; `guard agent wrap {name}` if it is not wrapped; if it is, it ignores that: run it as a whole, `guard -- {name}`"
-    )
 }
