@@ -23,7 +23,7 @@ pub struct CheckArgs {
 pub fn main(arguments: &CheckArgs, out: &mut dyn Write) -> Result<i32, Failure> {
     let Loaded {
         plan, on_attempt, ..
-    } = policies::load(arguments.policy.as_deref())?;
+    } = policies::load(arguments.policy.as_deref(), policies::Purpose::Explain)?;
     write!(out, "{}", report(&plan, on_attempt))?;
     Ok(0)
 }

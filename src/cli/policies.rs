@@ -25,8 +25,17 @@ pub struct Loaded {
     pub workspace: Option<Resolve>,
 }
 
+/// What is asked of a plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To run a command.
+    Run,
+    /// To say what the policy means here, rules included that mean nothing.
+    Explain,
+}
+
 /// Finds, reads and resolves the policy; the workspace's own with it.
-pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
+pub fn load(asked: Option<&str>, purpose: Purpose) -> Result<Loaded, Failure> {
     let binary = env::current_exe().ok();
     let host = Host::gather(
         env::vars_os(),
@@ -42,7 +51,11 @@ pub fn load(asked: Option<&str>) -> Result<Loaded, Failure> {
         home: Some(&home.path),
         workspace: Some(&workspace),
     })?;
-    let plan = Plan::resolve(&found.base, found.workspace.as_ref(), &host)?;
+    let resolve = match purpose {
+        Purpose::Run => Plan::resolve_what_holds,
+        Purpose::Explain => Plan::resolve,
+    };
+    let plan = resolve(&found.base, found.workspace.as_ref(), &host)?;
     let outside = !workspace
         .canonicalize()
         .unwrap_or(workspace)
@@ -71,7 +84,7 @@ fn resolve_elsewhere(mut policy: Policy, closed: Vec<Rule>, host: Host, home: Pa
         let top = host.workspace();
         let is_repository = top.starts_with(&home) && top != home && top.join(".git").exists();
         let own = is_repository.then(|| of_workspace(&policy, &top))?;
-        let plan = Plan::resolve(&policy, own.ok()?.as_ref(), &host).ok()?;
+        let plan = Plan::resolve_what_holds(&policy, own.ok()?.as_ref(), &host).ok()?;
         let opened = plan.lookup(&top).level == Level::Writable;
         opened.then_some(Found { top, plan })
     })

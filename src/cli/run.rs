@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::policies::Purpose;
 use super::report::ci::Github;
 use super::report::forwarding::Forwarding;
 use super::report::{Continuous, Report, Setup, notice};
@@ -20,7 +21,7 @@ pub fn main(arguments: &RunArgs) -> i32 {
     if arguments.command.is_empty() {
         return usage::no_command();
     }
-    let loaded = match policies::load(arguments.policy.as_deref()) {
+    let loaded = match policies::load(arguments.policy.as_deref(), Purpose::Run) {
         Ok(loaded) => loaded,
         Err(error) => return refuse(&chain(&error), EXIT_GUARD),
     };

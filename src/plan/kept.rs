@@ -17,10 +17,10 @@ type Names = (Vec<Kept>, HashSet<PathBuf>);
 impl Draft<'_> {
     /// Climbs from each place whose level is not that of its surroundings, and from each link. What cannot be moved anyway
     /// needs no keeping.
-    pub(super) fn keep_names(&mut self) -> Result<Names, PlanError> {
+    pub(super) fn keep_names(&mut self, around: &[Level]) -> Result<Names, PlanError> {
         let mut kept: Vec<Kept> = Vec::new();
         let mut gaps = HashSet::new();
-        for (path, rule) in self.differing() {
+        for (path, rule) in self.differing(around) {
             self.climb(&path, rule, &mut kept, &mut gaps)?;
         }
         // A glob protects what lies below its directory, for as long as that keeps its name.
@@ -82,9 +82,8 @@ impl Draft<'_> {
 
     /// The places with another level than the directory that they lie in: the stricter ones first, and of these the
     /// policy's own, since the first is the one to name (those that are built in have the last numbers).
-    fn differing(&self) -> Vec<(PathBuf, RuleId)> {
-        let around = self.index.around(&self.places);
-        let all = || self.places.iter().zip(&around);
+    fn differing(&self, around: &[Level]) -> Vec<(PathBuf, RuleId)> {
+        let all = || self.places.iter().zip(around);
         let stricter = all().filter(|(place, around)| place.level < **around);
         let granted = all().filter(|(place, around)| {
             place.level == Level::Writable && **around < place.level && place.identity.is_some()

@@ -184,6 +184,8 @@ pub struct Plan {
     /// Which places are stricter than what is around them where nothing is yet, each by its number.
     missing: HashSet<usize>,
     strict_globs: Vec<PathBuf>,
+    /// What holds around each place ([`Index::around`]).
+    around: Vec<Level>,
 }
 
 impl Plan {
@@ -207,7 +209,7 @@ impl Plan {
 
     /// Fills in what follows from the rest.
     fn derive(&mut self) {
-        let around = self.index.around(&self.places);
+        let around = &self.around;
         for (number, place) in self.places.iter().enumerate() {
             match place.identity {
                 None if place.level < around[number] => {
@@ -224,6 +226,11 @@ impl Plan {
         }
         let strict = self.index.strict_globs(&self.places);
         self.strict_globs = strict.map(|glob| glob.base.clone()).collect();
+    }
+
+    /// The places, each with the level of the directory that it lies in.
+    pub fn places_around(&self) -> impl Iterator<Item = (&Place, Level)> {
+        self.places.iter().zip(self.around.iter().copied())
     }
 
     /// The directories from which globs reach down that are stricter than what they meet: nothing below them can be left

@@ -14,7 +14,7 @@ use super::{
     Effect, Host, Identity, Kept, Place, Plan, PlanError, PlannedRule, RuleId, Target, Via,
 };
 use crate::policy::{
-    Firmness, Level, OnAttempt, Origin, Part, Pattern, Policy, Rule, Template, Text, shipped,
+    Firmness, Level, OnAttempt, Part, Pattern, Policy, Rule, Template, Text, shipped,
 };
 
 /// A place that a rule asks for.
@@ -58,6 +58,8 @@ pub(super) struct Draft<'h> {
     /// Links on the way to the home directory: they are the machine's own.
     home_links: HashSet<PathBuf>,
     pub(super) rules: Vec<PlannedRule>,
+    /// Whether rules are kept whose variables are not set.
+    keeps_idle: bool,
     pub(super) places: Vec<Place>,
     pub(super) index: Index,
     /// Places that hold on the word of the surroundings alone.
@@ -79,7 +81,30 @@ impl Plan {
         workspace: Option<&Policy>,
         host: &Host,
     ) -> Result<Self, PlanError> {
-        let mut draft = Draft::new(policy.default, host)?;
+        Self::draft(policy, workspace, Draft::new(policy.default, host)?)
+    }
+
+    /// The same without the rules whose variables are not set, half of a policy: who runs a command asks nothing of them.
+    ///
+    /// # Errors
+    /// As [`Plan::resolve`].
+    pub fn resolve_what_holds(
+        policy: &Policy,
+        workspace: Option<&Policy>,
+        host: &Host,
+    ) -> Result<Self, PlanError> {
+        let draft = Draft {
+            keeps_idle: false,
+            ..Draft::new(policy.default, host)?
+        };
+        Self::draft(policy, workspace, draft)
+    }
+
+    fn draft(
+        policy: &Policy,
+        workspace: Option<&Policy>,
+        mut draft: Draft<'_>,
+    ) -> Result<Self, PlanError> {
         let mut base = draft.read(&policy.rules)?;
         draft.close_home(&mut base);
         let own = draft.read(workspace.map_or(&[][..], |policy| &policy.rules))?;
@@ -140,6 +165,7 @@ impl<'h> Draft<'h> {
             other_home,
             home_links: walked.links.into_iter().map(|link| link.path).collect(),
             rules: Vec::new(),
+            keeps_idle: true,
             places: Vec::new(),
             index: Index::new(default),
             on_word: HashSet::new(),
@@ -165,6 +191,7 @@ impl<'h> Draft<'h> {
                 Pattern::Glob { base, tail } => (base, Some(tail)),
             };
             match expand(template, &self.named_home, self.host) {
+                Expansion::Nothing(_) if !self.keeps_idle => {}
                 Expansion::Nothing(why) => {
                     self.plan(
                         rule,
@@ -347,11 +374,7 @@ impl<'h> Draft<'h> {
                 why: Some(Text::Borrowed("the running guard")),
                 source: None,
                 policy: Text::Borrowed(shipped::BUILT_IN),
-                origin: Origin {
-                    file: Text::Borrowed(shipped::BUILT_IN),
-                    line: 0,
-                    column: 0,
-                },
+                origin: shipped::origin(),
                 effect: Effect::Holds,
                 targets: Vec::new(),
                 firmness: Firmness::Firm,
@@ -381,7 +404,8 @@ impl<'h> Draft<'h> {
 
     /// The finished plan.
     fn finish(mut self, policy: String, on_attempt: OnAttempt) -> Result<Plan, PlanError> {
-        let (kept, gaps) = self.keep_names()?;
+        let around = self.index.around(&self.places);
+        let (kept, gaps) = self.keep_names(&around)?;
         let mut plan = Plan {
             policy,
             on_attempt,
@@ -397,6 +421,7 @@ impl<'h> Draft<'h> {
             by_identity: std::collections::HashMap::new(),
             missing: HashSet::new(),
             strict_globs: Vec::new(),
+            around,
         };
         plan.derive();
         Ok(plan)

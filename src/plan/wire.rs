@@ -148,6 +148,7 @@ impl Plan {
                 rule: known(rule)?,
             });
         }
+        let around = index.around(&places);
         let mut plan = Self {
             policy: wire.policy,
             rules: wire.rules.into_iter().map(WireRule::rule).collect(),
@@ -163,6 +164,7 @@ impl Plan {
             by_identity: HashMap::new(),
             missing: HashSet::new(),
             strict_globs: Vec::new(),
+            around,
         };
         plan.derive();
         Ok(plan)

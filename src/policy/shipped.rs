@@ -150,6 +150,15 @@ pub fn built_in() -> Vec<Rule> {
     rules
 }
 
+/// Where a rule is written that no file holds.
+pub(crate) fn origin() -> Origin {
+    Origin {
+        file: Text::Borrowed(BUILT_IN),
+        line: 0,
+        column: 0,
+    }
+}
+
 /// A rule that no file holds.
 fn built_in_rule(
     text: &'static str,
@@ -165,11 +174,7 @@ fn built_in_rule(
         why: Some(Text::Borrowed(why)),
         source: None,
         policy: Text::Borrowed(BUILT_IN),
-        origin: Origin {
-            file: Text::Borrowed(BUILT_IN),
-            line: 0,
-            column: 0,
-        },
+        origin: origin(),
         firmness,
     }
 }

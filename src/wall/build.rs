@@ -1,6 +1,6 @@
 //! From a plan to the rules: which directories are granted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -90,20 +90,13 @@ struct Builder<'p> {
 impl<'p> Builder<'p> {
     fn new(plan: &'p Plan, ruleset: RulesetCreated, handled: BitFlags<AccessFs>) -> Self {
         let mut known = Tree::default();
-        // Each directory is above many places, so what is known of it is not worked out again.
-        let mut writable: HashMap<&'p Path, bool> = HashMap::new();
-        let mut is_writable = |path: &'p Path| {
-            *writable
-                .entry(path)
-                .or_insert_with(|| plan.lookup(path).level == Level::Writable)
-        };
-        for place in &plan.places {
+        for (place, around) in plan.places_around() {
             known.at(&place.path);
-            for above in place.path.ancestors().skip(1) {
-                if is_writable(above) != (place.level == Level::Writable) {
-                    mix(&mut known, above);
-                    break;
-                }
+            // Where both are the same, another place on the way down is not, or nothing is.
+            if (around == Level::Writable) != (place.level == Level::Writable)
+                && let Some(above) = place.path.parent()
+            {
+                mix(&mut known, above);
             }
         }
         let mut globs = Tree::default();

@@ -40,7 +40,8 @@ pub struct ExplainArgs {
 
 /// Explains each path.
 pub fn main(arguments: &ExplainArgs, out: &mut dyn Write) -> Result<i32, Failure> {
-    let Loaded { plan, .. } = policies::load(arguments.policy.as_deref())?;
+    let Loaded { plan, .. } =
+        policies::load(arguments.policy.as_deref(), policies::Purpose::Explain)?;
     let here = policies::working_directory()?;
     let home = surroundings::home();
     for (index, path) in arguments.paths.iter().enumerate() {
