@@ -84,14 +84,14 @@ fn attend(supervisor: &Arc<Supervisor>, mut stream: UnixStream) -> io::Result<()
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     let plan = Plan::from_bytes(&read_block(&mut stream)?).map_err(io::Error::other)?;
-    if plan.lets_files_grow() && !supervisor.territory().plan().lets_files_grow() {
-        // Its filter does not ask about what such places need.
-        return stream.write_all(&[BLIND]);
-    }
     let granted: Vec<Mark> = read_block(&mut stream)?
         .chunks_exact(24)
         .filter_map(Mark::from_bytes)
         .collect();
+    if plan.lets_files_grow() && !supervisor.territory().plan().lets_files_grow() {
+        // Its filter does not ask about what such places need.
+        return stream.write_all(&[BLIND]);
+    }
     let plan = Arc::new(plan);
     let territory = Territory::new(plan, granted, Owned::from_now()?);
     territory.collect_links();
