@@ -104,6 +104,8 @@ fn furnish(home: &Home, agent: &Agent, variables: Variables) {
     files.insert(home.path.join("proj/.git/objects/x"));
     for file in files {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
+        // Some are there already, and not to be written.
+        drop(fs::remove_file(&file));
         fs::write(&file, file.display().to_string()).unwrap();
         for path in file.ancestors().take_while(|path| *path != home.path) {
             lchown(path, Some(home.who.uid()), Some(home.who.gid())).unwrap();

@@ -134,6 +134,8 @@ fn furnish(home: &Home, agent: &Agent, root: &str) {
         home.path.join("proj/x"),
     ]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
+        // Some are there already, and not to be written.
+        drop(fs::remove_file(&file));
         fs::write(&file, OLD).unwrap();
         for path in file.ancestors().take_while(|path| *path != home.path) {
             lchown(path, Some(home.who.uid()), Some(home.who.gid())).unwrap();
