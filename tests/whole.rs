@@ -112,6 +112,11 @@ const HARM: &[(&str, Harm)] = &[
     ("mv $S $S.away", Moves),
     ("mv $D $D.away", Moves),
     ("mv $R $R.away", Moves),
+    // Where the agent's locks may go, nothing else may.
+    ("mv $S $R/x.lock; rm -f $R/x.lock", Moves),
+    ("mv $D $R/x.lock || mv $D $D.away; rm -rf $R/x.lock", Moves),
+    ("ln $S $R/x.lock && : > $R/x.lock", Empties),
+    ("ln -s $D $R/x.lock && rm -rf $R/x.lock/", Loses),
     ("echo gone > $T && mv $T $S", Empties),
     ("python3 -c 'import os; os.ftruncate(os.open(os.environ[\"S\"], os.O_WRONLY | os.O_APPEND), 0)'", Empties),
     (": > $S", Empties),
